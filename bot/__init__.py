@@ -1,0 +1,1 @@
+"""Troupe: personas that role-play on Discord and remember."""

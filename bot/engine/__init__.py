@@ -1,0 +1,1 @@
+"""The asyncio engine over the ports; it knows no library of the outside."""

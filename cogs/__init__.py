@@ -1,0 +1,1 @@
+"""Thin Discord commands and listeners: event to our types, engine, answer."""
