@@ -1,0 +1,367 @@
+"""What the engine asks of the outside, as narrow protocols. Adapters fulfil them; tests have fakes.
+
+The chat model's protocol stands in `bot.core.chat`, beside its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bot.core.events import MessageEdited, MessagePosted, MessagesDeleted
+from bot.core.types import (
+    Alias,
+    Line,
+    LiveScene,
+    Memory,
+    MemoryDraft,
+    OutboxRow,
+    Persona,
+    Place,
+    Scene,
+    Scratchpad,
+    Story,
+    StyleSample,
+    Turn,
+    TurnDraft,
+)
+from bot.core.vectors import Vector
+
+
+# ---------------------------------------------------------------- meaning and feeling
+class Encoder(Protocol):
+    """Turns text into unit vectors of meaning. Runs off the event loop, in its own single thread."""
+
+    @property
+    def id(self) -> str:
+        """Names the model exactly; vectors of different ids never mix."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def ready(self) -> bool:
+        """False while the model loads; callers then go on with words alone."""
+
+    async def embed_query(self, texts: Sequence[str]) -> Vector:
+        """float32 (len(texts), dimensions), unit length. Waits for the model to be loaded."""
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """The same for texts to be stored (some models use another prefix)."""
+
+
+class EmotionScorer(Protocol):
+    """Reads feeling from a vector of meaning that was computed anyway."""
+
+    @property
+    def source(self) -> str:
+        """Stored beside each vector, e.g. `head:minilm-1`."""
+
+    def scores(self, vectors: Vector) -> Vector:
+        """float32 (rows, 8), 1..10, in the order of `bot.core.emotion.EMOTIONS`. Microseconds; no IO."""
+
+
+# ---------------------------------------------------------------- the index
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    """A row of the search index. Several keys may lead to one memory."""
+
+    memory_id: int
+    part: int
+    """0 for the memory's own text; 1, 2, … for triggers."""
+    kind: str
+    place_id: int
+    story_id: int
+    scene_id: int
+    audience_id: int
+    vector: Vector
+    emotion: Vector
+    emotion_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHit:
+    """A memory near the query. `d_sem` is the Euclidean distance of unit vectors (0..2), not its square."""
+
+    memory_id: int
+    d_sem: float
+    emotion: Vector
+    emotion_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a persona may recall: one story of one place, and what it witnessed."""
+
+    space_id: int
+    place_id: int
+    story_id: int
+    audience_ids: tuple[int, ...]
+    """Audiences that contain the persona; empty means nothing may be recalled."""
+
+
+class MemoryIndex(Protocol):
+    """The vector index: one table per space and encoder. SQL is the truth; this can be rebuilt."""
+
+    async def upsert(self, space_id: int, keys: Sequence[IndexKey]) -> None:
+        """Writes keys; the same (memory_id, part) again replaces the row. Durable on return."""
+
+    async def nearest(self, scope: Scope, query: Vector, limit: int) -> list[IndexHit]:
+        """The `limit` nearest memories of the scope by meaning, filtered before the cut."""
+
+    async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
+        """The `limit` nearest by 1 - cosine of emotions (strategy `emotion_first`); d_sem is filled by `distances`."""
+
+    async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
+        """The semantic distance of these memories, where they are in the scope and indexed."""
+
+    async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
+        """Replaces the emotion of memories, keeping their vectors of meaning."""
+
+    async def remove(self, space_id: int, memory_ids: Collection[int]) -> None:
+        """Out of every result at once; the bytes leave with `rewrite`."""
+
+    async def rewrite(self, space_id: int) -> None:
+        """Writes the table anew without removed rows and drops old versions: the bytes are gone on return."""
+
+    async def drop_space(self, space_id: int) -> None: ...
+
+    async def count(self, space_id: int) -> int: ...
+
+    async def maintain(self) -> None:
+        """Merges small files of tables with many appends since the last call; cheap otherwise."""
+
+
+# ---------------------------------------------------------------- the channel
+class Messenger(Protocol):
+    """Speaks in places. Failures are `bot.errors.DeliveryError`; `uncertain` when it may have arrived."""
+
+    async def speak(self, place: Place, persona: Persona, text: str, *, nonce: str) -> int:
+        """One message (at most 2000 characters) in the persona's name; the Discord message id."""
+
+    async def notice(self, place: Place, text: str, *, reply_to: int | None = None) -> int:
+        """A short line in the bot's own name."""
+
+    async def typing(self, place: Place) -> None:
+        """Shows that an answer is coming, for about ten seconds. Never raises over a failure."""
+
+    def history(self, place: Place, *, after: int) -> AsyncIterator[MessagePosted]:
+        """Messages after this id, oldest first, `backfilled`."""
+
+    async def find_spoken(self, row: OutboxRow, place: Place) -> int | None:
+        """The id of the message that this row became, looked up in the channel; None when it is not there."""
+
+
+# ---------------------------------------------------------------- the store
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A new turn, or an old one when `message_id` was known already (`fresh` False)."""
+
+    turn: Turn
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Turns whose text changed or which are gone (`turn.text` is then empty), and what went with them."""
+
+    turns: tuple[Turn, ...]
+    removed: bool
+    scene_ids: tuple[int, ...] = ()
+    memory_ids: tuple[int, ...] = ()
+    """Memories that no longer exist or must be encoded again; results must not show them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostEntry:
+    """A turn to be stored and how far the place has been read."""
+
+    draft: TurnDraft
+
+
+JournalEntry = PostEntry | MessageEdited | MessagesDeleted
+JournalOutcome = Recorded | Changed | None
+
+
+class TurnStore(Protocol):
+    """Turns, their messages and the outbox."""
+
+    async def commit(self, entries: Sequence[JournalEntry]) -> list[JournalOutcome]:
+        """All entries in one transaction, in order, idempotent by message id; one outcome each.
+
+        Moves `seen_until` of the places. An edit or deletion removes at once every scratchpad line, snapshot,
+        fact and sample that names the turn, in every revision, and makes the other turns of those lines
+        uncovered again; a deleted turn keeps its row (ids, marks) and loses its text and name.
+        None for messages that are no turn."""
+
+    async def commit_reply(
+        self, draft: TurnDraft, parts: Sequence[str], answers: Collection[int]
+    ) -> tuple[Turn, tuple[OutboxRow, ...]]:
+        """A persona's turn, its outbox rows and `answered_by` of the turns it answers, in one transaction."""
+
+    async def settle(self, turn_ids: Collection[int], answered_by: int = -1) -> None:
+        """Marks turns as answered (by a notice when -1)."""
+
+    async def sent(self, outbox_id: int, message_id: int) -> None:
+        """The row became this message: closes the row, adds the id to the turn's messages."""
+
+    async def abandon(self, outbox_id: int) -> None:
+        """Closes a row that will not be sent any more; a turn none of whose rows was sent is removed."""
+
+    async def open_outbox(self) -> list[OutboxRow]: ...
+
+    async def newest(self, scene_id: int, limit: int) -> list[Turn]:
+        """The newest living turns of a scene, oldest first."""
+
+    async def uncovered(self, scene_id: int, limit: int) -> list[Turn]:
+        """The oldest living in-character or narration turns that no revision covers, oldest first."""
+
+    async def count_uncovered(self, scene_id: int) -> int: ...
+
+    async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
+        """Members' living turns without an answer, newer than `since`, oldest first."""
+
+    async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]: ...
+
+    async def by_message(self, message_id: int) -> Turn | None: ...
+
+
+class SceneStore(Protocol):
+    """Places, stories, scenes, casts, aliases, scratchpads, moods."""
+
+    async def live(self) -> list[tuple[Place, LiveScene]]:
+        """Every place with an active scene (paused ones too), for start-up."""
+
+    async def seen_until(self, place_id: int) -> int: ...
+
+    async def start(
+        self, place: Place, *, name: str, location: str, situation: str, story: str | None, after: int
+    ) -> Scene:
+        """A new active scene (the former one waits). `story` None continues the place's latest story; else that
+        one of the place, made when new. `seen_until` is raised to `after` (the message id to record from)."""
+
+    async def activate(self, scene_id: int, *, after: int) -> Scene: ...
+
+    async def update(self, scene_id: int, **changes: object) -> Scene:
+        """name, location, situation, story_time, active, paused."""
+
+    async def get(self, scene_id: int) -> Scene | None: ...
+
+    async def of_place(self, place_id: int) -> list[Scene]:
+        """Newest first."""
+
+    async def stories(self, place_id: int) -> list[Story]: ...
+
+    async def join(self, scene_id: int, persona_id: int) -> Scene: ...
+
+    async def leave(self, scene_id: int, persona_id: int) -> Scene: ...
+
+    async def aliases(self, scene_id: int) -> list[Alias]: ...
+
+    async def set_alias(self, alias: Alias) -> None: ...
+
+    async def clear_alias(self, scene_id: int, owner_id: int) -> bool: ...
+
+    async def scratchpad(self, scene_id: int) -> Scratchpad: ...
+
+    async def revisions(self, scene_id: int, limit: int) -> list[Scratchpad]: ...
+
+    async def rewrite(
+        self, before: Scratchpad, lines: Sequence[Line], covers: Collection[int], memories: Sequence[MemoryDraft]
+    ) -> Scratchpad | None:
+        """A new revision with these lines, `covered_by` of the turns, and the memories (snapshots of replaced
+        lines, facts), in one transaction. None, and nothing written, when `before` is no longer the newest or
+        when a covered or source turn was edited or deleted meanwhile."""
+
+    async def moods(self, scene_id: int) -> dict[int, str]:
+        """Persona id to the JSON of `bot.core.mood`."""
+
+    async def set_mood(self, scene_id: int, persona_id: int, mood: str) -> None: ...
+
+
+class PersonaStore(Protocol):
+    """Personas and their style samples."""
+
+    async def create(self, persona: Persona) -> Persona:
+        """`id` 0 in. `bot.errors.NameTaken` when another of the space has the name (case and width folded)."""
+
+    async def update(self, persona: Persona) -> Persona:
+        """Stores all fields, raises `revision`, keeps the former card in the history."""
+
+    async def delete(self, persona_id: int) -> None: ...
+
+    async def get(self, persona_id: int) -> Persona | None: ...
+
+    async def named(self, space_id: int, name: str) -> Persona | None: ...
+
+    async def of_space(self, space_id: int) -> list[Persona]: ...
+
+    async def samples(self, persona_id: int) -> list[StyleSample]: ...
+
+    async def add_sample(self, persona_id: int, text: str, turn_id: int | None) -> None: ...
+
+    async def drop_samples(self, persona_id: int) -> None: ...
+
+
+class MemoryStore(Protocol):
+    """Long-term memories, and the work that the index still has to do."""
+
+    async def by_ids(self, memory_ids: Collection[int]) -> list[Memory]: ...
+
+    async def of_story(self, story_id: int, *, after_id: int = 0, limit: int = 2000) -> list[Memory]:
+        """Living memories by id, for building the lexical index in pages."""
+
+    async def audiences_with(self, persona_id: int) -> tuple[int, ...]: ...
+
+    async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
+
+    async def remove(self, memory_ids: Collection[int]) -> None:
+        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text with it."""
+
+    async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
+        """Memories that this encoder has not indexed yet, oldest first."""
+
+    async def indexed(
+        self, encoder_id: str, emotions: Mapping[int, tuple[Vector, str]], memory_ids: Collection[int]
+    ) -> None:
+        """Marks them; stores the emotion where the memory has none from a better source."""
+
+    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
+        """By turn id: the model's numbers replace the head's."""
+
+    async def to_erase(self, limit: int) -> list[tuple[int, int]]:
+        """(space_id, memory_id) pairs whose keys must leave the index."""
+
+    async def erased(self, memory_ids: Collection[int]) -> None: ...
+
+    async def to_rewrite(self) -> list[tuple[int, datetime]]:
+        """Spaces from whose index rows were removed, and since when their bytes wait to be rewritten."""
+
+    async def rewritten(self, space_id: int, before: datetime) -> None: ...
+
+    async def restart_index(self, encoder_id: str) -> int:
+        """Forgets all marks so that everything is indexed again; how many memories wait."""
+
+    async def count_to_index(self, encoder_id: str) -> int: ...
+
+
+class SettingsStore(Protocol):
+    """Settings of guilds and places, usage counters, small values of the bot's own."""
+
+    async def options(self, space_id: int) -> dict[tuple[int, str], str]:
+        """(place id or 0 for the whole space, key) to the stored text."""
+
+    async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None: ...
+
+    async def reserve(self, space_id: int, day: str, tokens: int, *, space_limit: int, total_limit: int) -> bool:
+        """Adds tokens to the day's counters unless a limit (0 = none) would be passed."""
+
+    async def correct(self, space_id: int, day: str, difference: int) -> None: ...
+
+    async def used(self, space_id: int, day: str) -> int: ...
+
+    async def value(self, key: str) -> str | None: ...
+
+    async def set_value(self, key: str, value: str) -> None: ...

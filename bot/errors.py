@@ -1,0 +1,79 @@
+"""Every error of Troupe, in one tree.
+
+TroupeError
+├── UserFacing              its text is shown to a member: what happened, what to do next
+├── SettingsError           the settings cannot be used; every problem is named at once
+├── StorageError            the database did not do what was asked
+├── SearchIndexError        the search index did not do what was asked; SQL still holds the truth
+├── DeliveryError           a message did not reach Discord, or (uncertain) nobody knows
+└── ModelError              the language model gave no usable answer
+    ├── ModelUnavailable    busy, down or too slow, also after retries; later may work
+    ├── ModelMisconfigured  key, account, address or model name is wrong; never retried
+    ├── ContextOverflow     the prompt is too long for the model; shrink it and ask again
+    ├── ModelRefused        the server does not take this request, whatever we leave out
+    └── EmptyReply          an answer came, with no text in it
+
+Texts of errors never hold keys, addresses with passwords, or prompts.
+"""
+
+from __future__ import annotations
+
+
+class TroupeError(Exception):
+    """Base of all errors that Troupe raises on purpose."""
+
+
+class UserFacing(TroupeError):
+    """Its text is shown to the member who caused it, as it is."""
+
+
+class SettingsError(TroupeError):
+    """The settings cannot be used. The text names every problem."""
+
+
+class StorageError(TroupeError):
+    """The database did not do what was asked."""
+
+
+class SearchIndexError(TroupeError):
+    """The search index did not do what was asked."""
+
+
+class DeliveryError(TroupeError):
+    """A message was not delivered.
+
+    `uncertain` is true when it may have arrived all the same (the connection broke after sending):
+    look into the channel before sending again.
+    """
+
+    def __init__(self, message: str, *, uncertain: bool = False) -> None:
+        super().__init__(message)
+        self.uncertain = uncertain
+
+
+class ModelError(TroupeError):
+    """The language model gave no usable answer."""
+
+
+class ModelUnavailable(ModelError):
+    """The model is busy, down or too slow, also after retries."""
+
+
+class ModelMisconfigured(ModelError):
+    """The key, the account, the address or the model's name is wrong. Asking again is no use."""
+
+
+class ContextOverflow(ModelError):
+    """The prompt does not fit. `limit` is the context size in tokens when the server stated it."""
+
+    def __init__(self, message: str, *, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class ModelRefused(ModelError):
+    """The server refuses this request, also without everything optional, or its filter did."""
+
+
+class EmptyReply(ModelError):
+    """The model answered without any text."""
