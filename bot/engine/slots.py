@@ -16,7 +16,7 @@ class Priority(IntEnum):
     BACKGROUND = 1
 
 
-class GiveWay(Exception):  # noqa: N818 - no error: a request that was met
+class GiveWay(Exception):
     """Raised out of a background hold that was interrupted because a reply waits. Try again later."""
 
 
@@ -80,6 +80,12 @@ class FairSlots:
         if self._free:
             self._free -= 1
             return
+        await self._wait(slot)
+        while slot.priority is Priority.BACKGROUND and self.replies_waiting:
+            self._release()  # a reply came between the grant and this step
+            await self._wait(slot)
+
+    async def _wait(self, slot: Slot) -> None:
         queue = self._queues[slot.priority]
         waiter = asyncio.get_running_loop().create_future()
         queue.push(slot.place_id, waiter)
@@ -137,7 +143,6 @@ class Slot:
         self._cancelling = self._task.cancelling() if self._task is not None else 0
         if self.priority is Priority.BACKGROUND:
             self._owner._yielding.append(self)
-            self._owner._ask_to_give_way()  # a reply may have come between the grant and this step
         return self
 
     async def __aexit__(
