@@ -1,0 +1,213 @@
+"""One actor per place: a mailbox, one worker, and all changes of the place's state."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+from bot.core.events import MessagePosted
+from bot.core.ports import Changed, JournalOutcome, Recorded
+from bot.core.types import Place, Turn
+from bot.engine.jobs import Jobs, reference
+from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Change = Callable[[PlaceState], Awaitable[T]]
+MAILBOX = 2000
+IDLE_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    outcome: JournalOutcome
+    event: MessagePosted | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Do:
+    change: Change[Any]
+    result: asyncio.Future[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    reply: RunningReply
+
+
+@dataclass(frozen=True, slots=True)
+class _Nudge:
+    """Look again whether a reply is due, or end when closing."""
+
+
+_Message = _Told | _Do | _Finished | _Nudge
+
+
+class Behaviour(Protocol):
+    """What the actor does with its state; one object shared by all actors. No method awaits a model,
+    an embedding or a send, except `answer`, which runs as a child task."""
+
+    async def load(self, state: PlaceState) -> None:
+        """Fill the state from the store."""
+
+    async def recorded(self, state: PlaceState, turn: Turn, event: MessagePosted | None) -> None:
+        """A new turn: put it into the window and decide who answers."""
+
+    async def changed(self, state: PlaceState, changed: Changed) -> None:
+        """Turns were edited or deleted."""
+
+    def freeze(self, state: PlaceState, addresses: tuple[Address, ...]) -> ReplyRequest:
+        """What a reply to these addresses needs."""
+
+    async def answer(self, reply: RunningReply, actor: PlaceActor) -> None:
+        """Make the reply, commit it through `actor.do`, deliver it."""
+
+    def now(self) -> datetime: ...
+
+
+class PlaceActor:
+    """Owns one place. `tell` and `do` may be called from anywhere on the loop; order of arrival is kept."""
+
+    def __init__(
+        self, place: Place, *, behaviour: Behaviour, jobs: Jobs, retire: Callable[[PlaceActor], None]
+    ) -> None:
+        self.place = place
+        self.state = PlaceState(place)
+        self._behaviour = behaviour
+        self._jobs = jobs
+        self._retire = retire
+        self._mailbox: asyncio.Queue[_Message] = asyncio.Queue()
+        self._missed = False
+        self._loaded = False
+        self._closing = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    # ------------------------------------------------------------ from outside
+    def tell(self, outcome: JournalOutcome, event: MessagePosted | None) -> None:
+        """Hand over what the journal committed. A full mailbox is read again from the store instead."""
+        if self._mailbox.qsize() >= MAILBOX:
+            self._missed = True
+        else:
+            self._mailbox.put_nowait(_Told(outcome, event))
+
+    async def do(self, change: Change[T]) -> T:
+        """Run `change` on the state in the actor's order and return its result; its exception is raised here."""
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._mailbox.put_nowait(_Do(change, result))
+        return await result
+
+    def nudge(self) -> None:
+        """Look again whether a reply is due."""
+        self._mailbox.put_nowait(_Nudge())
+
+    def close(self) -> None:
+        """Take no new replies; end once the mailbox is empty and the running reply is over."""
+        self._closing = True
+        self.nudge()
+
+    def abort_reply(self) -> None:
+        """Stop a running reply that is not being posted yet; it is made again at the next start."""
+        if self.state.reply is not None:
+            self.state.reply.cancel()
+
+    # ------------------------------------------------------------ the worker
+    async def run(self) -> None:
+        """Work until closed or idle. Leaves the registry in the same step in which it ends."""
+        try:
+            while True:
+                message = await self._next()
+                if message is None:
+                    return
+                await self._safely(message)
+                if self._mailbox.empty():
+                    self._consider()
+                    if self._closing and self.state.reply is None:
+                        return
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._retire(self)
+
+    async def _next(self) -> _Message | None:
+        while True:
+            try:
+                return await asyncio.wait_for(self._mailbox.get(), IDLE_SECONDS)
+            except TimeoutError:
+                if self._mailbox.empty() and self.state.reply is None and not self.state.pending:
+                    return None
+
+    async def _safely(self, message: _Message) -> None:
+        try:
+            if not self._loaded or self._missed:
+                self._missed = False
+                await self._behaviour.load(self.state)
+                self._loaded = True
+            await self._handle(message)
+        except Exception as problem:
+            # The one broad catch of the actor: a bad event must not stop its place for ever.
+            if isinstance(message, _Do) and not message.result.done():
+                message.result.set_exception(problem)
+            else:
+                log.exception("Place %s could not handle an event (ref %s)", self.place.id, reference())
+
+    async def _handle(self, message: _Message) -> None:
+        match message:
+            case _Told(outcome=Recorded(turn=turn, fresh=fresh), event=event):
+                if fresh:
+                    await self._behaviour.recorded(self.state, turn, event)
+            case _Told(outcome=Changed() as changed):
+                await self._behaviour.changed(self.state, changed)
+            case _Do(change=change, result=result):
+                value = await change(self.state)
+                if not result.done():
+                    result.set_result(value)
+            case _Finished(reply=reply):
+                if self.state.reply is reply:
+                    self.state.reply = None
+
+    # ------------------------------------------------------------ replies
+    def _consider(self) -> None:
+        """Start the reply to the oldest addresses of one persona when their waiting time is over."""
+        state = self.state
+        if state.reply or not state.pending or self._closing:
+            return
+        if state.scene is None or state.scene.paused:
+            state.pending.clear()
+            return
+        moments = [address.not_before for address in state.pending]
+        due = max([*moments, state.hold_until] if state.hold_until else moments)
+        wait = (due - self._behaviour.now()) / timedelta(seconds=1)
+        if wait > 0:
+            self._nudge_after(wait)
+            return
+        persona_id = state.pending[0].persona_id
+        batch = tuple(address for address in state.pending if address.persona_id == persona_id)
+        state.pending = [address for address in state.pending if address.persona_id != persona_id]
+        if persona_id in state.personas:
+            reply = RunningReply(self._behaviour.freeze(state, batch), batch)
+            state.reply = reply
+            reply.task = asyncio.create_task(self._answer(reply), name=f"reply in {self.place.id}")
+        else:
+            self.nudge()
+
+    def _nudge_after(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.nudge)
+
+    async def _answer(self, reply: RunningReply) -> None:
+        try:
+            await self._behaviour.answer(reply, self)
+        except asyncio.CancelledError:
+            if reply.wanted:
+                raise
+        except Exception:
+            # The edge of the reply's task: `answer` tells the member; this is what it could not handle.
+            log.exception("A reply in place %s failed (ref %s)", self.place.id, reference())
+        finally:
+            self._mailbox.put_nowait(_Finished(reply))

@@ -1,0 +1,91 @@
+"""Sends what the outbox holds, once each, in order, and settles what a crash left open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from bot.core.ports import Messenger, PersonaStore, TurnStore
+from bot.core.types import OutboxRow, Persona, Place
+from bot.errors import DeliveryError
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 3
+STALE = timedelta(minutes=10)
+
+
+class Delivery:
+    """The only one that speaks for personas. A row is committed before it comes here."""
+
+    def __init__(
+        self,
+        *,
+        messenger: Messenger,
+        turns: TurnStore,
+        personas: PersonaStore,
+        now: Callable[[], datetime],
+        pause: float = 1.0,
+    ) -> None:
+        self._messenger = messenger
+        self._turns = turns
+        self._personas = personas
+        self._now = now
+        self._pause = pause
+        self._locks: dict[int, asyncio.Lock] = {}
+
+    async def send(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> bool:
+        """Send all rows in order; False when the place does not take them (the rest is abandoned)."""
+        lock = self._locks.setdefault(place.id, asyncio.Lock())
+        try:
+            async with lock:
+                for position, row in enumerate(rows):
+                    if not await self._send_one(place, persona, row):
+                        for left in rows[position:]:
+                            await self._turns.abandon(left.id)
+                        return False
+                return True
+        finally:
+            if not lock.locked():
+                self._locks.pop(place.id, None)
+
+    async def _send_one(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
+        for attempt in range(ATTEMPTS):
+            try:
+                if attempt:
+                    await asyncio.sleep(self._pause * attempt)
+                message_id = await self._messenger.speak(place, persona, row.text, nonce=row.nonce)
+            except DeliveryError as problem:
+                if not problem.uncertain:
+                    log.warning("Place %s does not take the message: %s", place.id, problem)
+                    return False
+                found = await self._look(row, place)
+                if found is None:
+                    continue
+                message_id = found
+            await self._turns.sent(row.id, message_id)
+            return True
+        log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
+        return False
+
+    async def _look(self, row: OutboxRow, place: Place) -> int | None:
+        try:
+            return await self._messenger.find_spoken(row, place)
+        except DeliveryError:
+            return None
+
+    async def settle(self, place_of: Callable[[int], Place | None]) -> None:
+        """At start: each open row is looked up in its channel, sent when fresh, abandoned when stale."""
+        for row in await self._turns.open_outbox():
+            place = place_of(row.place_id)
+            persona = await self._personas.get(row.persona_id) if row.persona_id else None
+            found = await self._look(row, place) if place else None
+            if found is not None:
+                await self._turns.sent(row.id, found)
+            elif place and persona and self._now() - row.created_at < STALE:
+                if not await self._send_one(place, persona, row):
+                    await self._turns.abandon(row.id)
+            else:
+                await self._turns.abandon(row.id)

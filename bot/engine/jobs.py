@@ -1,0 +1,69 @@
+"""Background work with an owner: every task has a name, a reference, a logged failure and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+
+log = logging.getLogger(__name__)
+
+
+def reference() -> str:
+    """A short id that a member sees and the log holds."""
+    return secrets.token_hex(3)
+
+
+class Jobs:
+    """Owns tasks until they end or `close` ends them."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._closing = False
+
+    def start(self, work: Coroutine[object, object, object], *, name: str) -> asyncio.Task[object]:
+        """Run `work` now. A failure is logged once with a reference id and goes no further."""
+        if self._closing:
+            work.close()
+            raise RuntimeError("no new work while closing")
+        task = asyncio.create_task(self._watched(work, name), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def loop(
+        self, step: Callable[[], Awaitable[float]], *, name: str, patience: float = 30.0
+    ) -> asyncio.Task[object]:
+        """Call `step` again and again; it returns the seconds to wait. A failure waits `patience` seconds."""
+        return self.start(self._repeat(step, name, patience), name=name)
+
+    async def _repeat(self, step: Callable[[], Awaitable[float]], name: str, patience: float) -> None:
+        while True:
+            try:
+                wait = await step()
+            except Exception:
+                # The edge of a background loop: one bad step must not end the loop.
+                log.exception("%s failed (ref %s); trying again in %.0f s", name, reference(), patience)
+                wait = patience
+            await asyncio.sleep(wait)
+
+    async def _watched(self, work: Coroutine[object, object, object], name: str) -> object:
+        try:
+            return await work
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            # The edge of a task that nobody awaits: logged here or nowhere.
+            log.exception("%s failed (ref %s)", name, reference())
+            return None
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Let running work end by itself for `grace` seconds, then cancel it and wait for the end."""
+        self._closing = True
+        tasks = set(self._tasks)
+        if tasks and grace > 0:
+            await asyncio.wait(tasks, timeout=grace)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,118 @@
+"""The journal: everything heard is committed before anything else happens with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
+from bot.core.ports import JournalEntry, JournalOutcome, PostEntry, TurnStore
+from bot.core.reading import kind_of
+from bot.core.types import LiveScene, TurnDraft
+from bot.engine.live import LiveScenes
+from bot.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+BATCH = 256
+RETRY_SECONDS = 1.0
+
+Heard = tuple[JournalEntry, MessagePosted | None]
+Tell = Callable[[int, JournalOutcome, MessagePosted | None], None]
+
+
+def draft_of(event: MessagePosted, live: LiveScene, *, proxied: bool) -> TurnDraft:
+    """The turn that a message becomes in this scene."""
+    scene = live.scene
+    alias = live.aliases.get(event.author_id)
+    kind, text = kind_of(event.text)
+    return TurnDraft(
+        space_id=scene.space_id,
+        place_id=scene.place_id,
+        scene_id=scene.id,
+        story_id=scene.story_id,
+        owner_id=event.author_id,
+        speaker=alias.name if alias else event.author_name,
+        text=text,
+        kind=kind,
+        created_at=event.created_at,
+        witnesses=scene.cast,
+        message_ids=(event.message_id,),
+        mentions_bot=event.mentions_bot,
+        reply_to=event.reply_to,
+        proxied=proxied,
+    )
+
+
+class Journal:
+    """One writer: takes all waiting events, commits them in one transaction, then tells the places.
+
+    `submit` never blocks. When the database refuses, the batch is tried again until it succeeds, in order:
+    what was heard stays in memory and is lost only with the process (and then fetched from the channel).
+    """
+
+    def __init__(self, *, turns: TurnStore, live: LiveScenes, tell: Tell) -> None:
+        self._turns = turns
+        self._live = live
+        self._tell = tell
+        self._waiting: list[Heard] = []
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+
+    def submit(self, event: Event, *, proxied: bool = False) -> bool:
+        """Queue an event of a place that is remembered; False when it is not to be stored."""
+        entry: JournalEntry
+        if isinstance(event, MessagePosted):
+            live = self._live.get(event.place.id)
+            if live is None or live.scene.paused:
+                return False
+            entry = PostEntry(draft_of(event, live, proxied=proxied))
+            self._waiting.append((entry, event))
+        else:
+            self._waiting.append((event, None))
+        self._idle.clear()
+        self._wake.set()
+        return True
+
+    async def run(self) -> None:
+        """Commit until `close`; the owner runs this as a task."""
+        while not (self._closing and not self._waiting):
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                batch = self._waiting[:BATCH]
+                outcomes = await self._commit([entry for entry, _ in batch])
+                del self._waiting[: len(batch)]
+                for (entry, event), outcome in zip(batch, outcomes, strict=True):
+                    self._tell(_place_id(entry), outcome, event)
+            self._idle.set()
+
+    async def _commit(self, entries: list[JournalEntry]) -> list[JournalOutcome]:
+        reported = False
+        while True:
+            try:
+                return await self._turns.commit(entries)
+            except StorageError as problem:
+                if not reported:
+                    log.error("The journal cannot write and waits: %s", problem)
+                    reported = True
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def flushed(self) -> None:
+        """Return when everything submitted so far is committed."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        """Commit what waits, then end `run`."""
+        self._closing = True
+        self._wake.set()
+        await self._idle.wait()
+
+
+def _place_id(entry: JournalEntry) -> int:
+    if isinstance(entry, MessageEdited | MessagesDeleted):
+        return entry.place_id
+    return entry.draft.place_id

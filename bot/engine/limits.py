@@ -1,0 +1,51 @@
+"""Daily token limits: reserved before a call, corrected from what the server says it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.core.chat import Completion
+from bot.core.ports import SettingsStore
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Tokens set aside for one call."""
+
+    space_id: int
+    day: str
+    tokens: int
+
+
+class Limits:
+    """Counts per guild and for the whole bot, by UTC day. A limit of 0 means none."""
+
+    def __init__(self, *, store: SettingsStore, total_limit: int, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._total_limit = total_limit
+        self._now = now
+
+    async def reserve(self, space_id: int, tokens: int, *, space_limit: int) -> Reservation | None:
+        """Set tokens aside; None when a limit would be passed."""
+        day = self._now().date().isoformat()
+        granted = await self._store.reserve(
+            space_id, day, tokens, space_limit=space_limit, total_limit=self._total_limit
+        )
+        return Reservation(space_id, day, tokens) if granted else None
+
+    async def settle(self, reservation: Reservation, completion: Completion | None) -> None:
+        """Replace the estimate by the real cost. A call that failed costs nothing; without usage the estimate stays."""
+        if completion is None:
+            used = 0
+        elif completion.usage is None:
+            return
+        else:
+            used = completion.usage.prompt_tokens + completion.usage.completion_tokens
+        if used != reservation.tokens:
+            await self._store.correct(reservation.space_id, reservation.day, used - reservation.tokens)
+
+    async def used_today(self, space_id: int) -> int:
+        """Tokens of the space since midnight UTC."""
+        return await self._store.used(space_id, self._now().date().isoformat())

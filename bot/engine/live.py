@@ -1,0 +1,49 @@
+"""Which places have a scene now: what the guards look at before anything is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.core.types import Alias, LiveScene, Place, Scene
+
+
+@dataclass(slots=True)
+class _Entry:
+    place: Place
+    live: LiveScene | None
+
+
+class LiveScenes:
+    """A copy in memory of the active scenes, changed only by the place's actor after its commit."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, _Entry] = {}
+
+    def place(self, place_id: int) -> Place | None:
+        """The place, when it ever had a scene."""
+        entry = self._places.get(place_id)
+        return entry.place if entry else None
+
+    def get(self, place_id: int) -> LiveScene | None:
+        """The active scene (paused or not)."""
+        entry = self._places.get(place_id)
+        return entry.live if entry else None
+
+    def put(self, place: Place, scene: Scene | None, aliases: dict[int, Alias]) -> None:
+        """Take over the state of a place after a change."""
+        live = LiveScene(scene=scene, aliases=dict(aliases)) if scene and scene.active else None
+        self._places[place.id] = _Entry(place, live)
+
+    def renamed(self, place: Place) -> None:
+        """Keep the newest name of a channel."""
+        entry = self._places.get(place.id)
+        if entry:
+            entry.place = replace(entry.place, name=place.name)
+
+    def forget(self, place_id: int) -> None:
+        """The place is gone."""
+        self._places.pop(place_id, None)
+
+    def places(self) -> list[Place]:
+        """Every place with an active scene."""
+        return [entry.place for entry in self._places.values() if entry.live]

@@ -1,0 +1,77 @@
+"""Settings that moderators change: for the guild, or overridden for one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bot.core.options import OPTIONS
+from bot.core.ports import SettingsStore
+from bot.errors import UserFacing
+
+
+@dataclass(frozen=True, slots=True)
+class OptionValue:
+    """A setting as it holds somewhere, its text as a moderator would type it, and where it comes from."""
+
+    value: object
+    text: str
+    source: str
+    """default, guild or place."""
+
+
+class Options:
+    """Keeps the stored texts of every space in memory, so that guards can look without waiting."""
+
+    def __init__(self, *, store: SettingsStore) -> None:
+        self._store = store
+        self._spaces: dict[int, dict[tuple[int, str], str]] = {}
+
+    async def load(self, space_id: int) -> None:
+        """Read a space's settings once."""
+        if space_id not in self._spaces:
+            self._spaces[space_id] = await self._store.options(space_id)
+
+    def known(self, space_id: int, place_id: int | None = None) -> Mapping[str, object]:
+        """The values that hold in a place, by key; defaults for a space that was not loaded yet."""
+        return {key: option.value for key, option in self._resolve(space_id, place_id).items()}
+
+    async def effective(self, space_id: int, place_id: int | None = None) -> Mapping[str, OptionValue]:
+        """Every setting with its source."""
+        await self.load(space_id)
+        return self._resolve(space_id, place_id)
+
+    async def set(self, space_id: int, place_id: int, key: str, text: str) -> object:
+        """Store a setting (`place_id` 0: for the whole guild) and return its value. "default" removes it."""
+        option = OPTIONS.get(key)
+        if option is None:
+            raise UserFacing(f"There is no setting `{key}`. Settings: {', '.join(sorted(OPTIONS))}.")
+        await self.load(space_id)
+        stored = self._spaces[space_id]
+        if text.strip().casefold() == "default":
+            await self._store.set_option(space_id, place_id, key, None)
+            stored.pop((place_id, key), None)
+            return self._resolve(space_id, place_id or None)[key].value
+        try:
+            value = option.parse(text)
+        except ValueError as problem:
+            raise UserFacing(f"`{key}` cannot be `{text[:80]}`: {problem} Example: `{option.example}`.") from problem
+        await self._store.set_option(space_id, place_id, key, text.strip())
+        stored[(place_id, key)] = text.strip()
+        return value
+
+    def _resolve(self, space_id: int, place_id: int | None) -> dict[str, OptionValue]:
+        stored = self._spaces.get(space_id, {})
+        found: dict[str, OptionValue] = {}
+        for key, option in OPTIONS.items():
+            text, source = stored.get((place_id or 0, key)), "place"
+            if text is None or not place_id:
+                text, source = stored.get((0, key)), "guild"
+            try:
+                if text is not None:
+                    found[key] = OptionValue(option.parse(text), text, source)
+                    continue
+            except ValueError:
+                pass  # a value of an older release that is no longer allowed: the default holds
+            found[key] = OptionValue(option.default, option.example if option.default is None else "", "default")
+        return found

@@ -1,0 +1,96 @@
+"""What an actor knows of its place, and the frozen view of it that a reply works from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.core.mood import Mood
+from bot.core.types import Alias, Persona, Place, Scene, Scratchpad, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A turn that asks a persona for an answer, not before a moment (proxy apps may yet delete it)."""
+
+    turn: Turn
+    persona_id: int
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRequest:
+    """Everything one reply needs, as it was when the reply began."""
+
+    place: Place
+    scene: Scene
+    persona: Persona
+    cast: tuple[Persona, ...]
+    aliases: Mapping[int, Alias]
+    window: tuple[Turn, ...]
+    """Oldest first, the turns to answer among them."""
+    start_id: int
+    """The turn the window began with in the last prompt; 0 when there was none."""
+    scratchpad: Scratchpad
+    mood: Mood
+    answers: tuple[Turn, ...]
+    options: Mapping[str, object]
+    cooling: frozenset[int]
+    """Memories recalled so lately that they should not nag."""
+    began: datetime
+
+
+@dataclass(slots=True, eq=False)
+class RunningReply:
+    """A reply in progress. `wanted` turns false when it must not be posted any more."""
+
+    request: ReplyRequest
+    addresses: tuple[Address, ...]
+    task: asyncio.Task[None] | None = None
+    wanted: bool = True
+    committed: bool = False
+
+    def cancel(self) -> None:
+        """Stop, unless it is already being posted."""
+        if not self.committed:
+            self.wanted = False
+            if self.task is not None:
+                self.task.cancel()
+
+
+@dataclass(slots=True)
+class PlaceState:
+    """The state of a place. Only its actor changes it."""
+
+    place: Place
+    scene: Scene | None = None
+    personas: dict[int, Persona] = field(default_factory=dict)
+    aliases: dict[int, Alias] = field(default_factory=dict)
+    window: list[Turn] = field(default_factory=list)
+    start_id: int = 0
+    scratchpad: Scratchpad = field(default_factory=lambda: Scratchpad(scene_id=0))
+    moods: dict[int, Mood] = field(default_factory=dict)
+    pending: list[Address] = field(default_factory=list)
+    reply: RunningReply | None = None
+    replies: int = 0
+    recalled: dict[int, int] = field(default_factory=dict)
+    """Memory id to the number of the reply that last recalled it."""
+    answered_at: dict[int, datetime] = field(default_factory=dict)
+    cooled: set[int] = field(default_factory=set)
+    """Members who were told of their cooldown since their last answer."""
+    hold_until: datetime | None = None
+    """No attempt before this: the model failed a moment ago."""
+
+    @property
+    def cast(self) -> tuple[Persona, ...]:
+        """The personas present, in the order they joined."""
+        if self.scene is None:
+            return ()
+        return tuple(self.personas[pid] for pid in self.scene.cast if pid in self.personas)
+
+    @property
+    def last_speaker(self) -> int | None:
+        """The persona that spoke last in the window."""
+        return next((turn.persona_id for turn in reversed(self.window) if turn.persona_id), None)
