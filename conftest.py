@@ -1,0 +1,55 @@
+"""Fixtures that every test may use, and the two loopback servers where they are present."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+ROOT = Path(__file__).parent
+_SERVERS = ("tests/discord_server/fixtures.py", "tests/model_server/fixtures.py")
+
+pytest_plugins = [path.removesuffix(".py").replace("/", ".") for path in _SERVERS if (ROOT / path).is_file()]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "logs_exceptions: the test provokes exceptions that the bot logs")
+
+
+class _Exceptions(logging.Handler):
+    """Keeps what was logged as an error together with an exception."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.ERROR)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[0] is not None:
+            self.texts.append(logging.Formatter("%(name)s: %(message)s").format(record))
+
+
+@pytest.fixture(autouse=True)
+def no_logged_exceptions(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails the test when an exception was logged, unless it is marked `logs_exceptions`."""
+    if request.node.get_closest_marker("logs_exceptions"):
+        yield
+        return
+    handler = _Exceptions()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+    if handler.texts:
+        pytest.fail("exceptions were logged:\n" + "\n".join(handler.texts), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's folder."""
+    return ROOT

@@ -1,0 +1,222 @@
+"""Settings fail early and kindly, and never show a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from bot import environment
+from bot.errors import SettingsError
+from bot.settings import BUNDLED, About, Settings, variables
+
+SECRET = "MTIzNDU2.Gabcde.do-not-show-me"
+
+
+def load(**environ: str) -> Settings:
+    return Settings.load(environ, None)
+
+
+def refused(**environ: str) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(**environ)
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def test_nothing_set_is_a_console_on_the_bundled_models() -> None:
+    settings = load()
+    assert settings.discord_token is None
+    assert settings.bundled_model
+    assert settings.embedding_model == BUNDLED
+    assert settings.concurrency == 1
+    assert settings.data_dir == Path("data")
+
+
+def test_a_server_gets_four_calls_at_once_unless_told_otherwise() -> None:
+    server = {"LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "m"}
+    assert load(**server).concurrency == 4
+    assert load(**server, LLM_CONCURRENCY="2").concurrency == 2
+
+
+def test_all_problems_are_named_at_once() -> None:
+    text = refused(LLM_CONCURRENCY="zero", LLM_TEMPERATURE="9", LOG_LEVEL="loud", LLM_BASE_URL="nowhere")
+    lines = text.splitlines()
+    assert lines[0] == "The settings have 5 problems:"
+    for beginning in (
+        "LLM_CONCURRENCY=zero:",
+        "LLM_TEMPERATURE=9:",
+        "LOG_LEVEL=loud:",
+        "LLM_BASE_URL=nowhere:",
+    ):
+        assert any(line.strip().startswith(beginning) for line in lines), beginning
+    assert any(line.strip().startswith("LLM_MODEL is not set") for line in lines)
+    assert all("expected" in line and "for example" in line for line in lines[1:])
+
+
+def test_one_problem_is_one_line() -> None:
+    text = refused(CONTEXT_TOKENS="many")
+    assert "\n" not in text
+    assert text.startswith("CONTEXT_TOKENS=many: expected ")
+    assert text.endswith("for example CONTEXT_TOKENS=8192")
+
+
+@pytest.mark.parametrize("name", ["DISCORD_TOKEN", "LLM_API_KEY", "LLM_BACKGROUND_API_KEY"])
+def test_a_bad_secret_is_named_but_not_shown(name: str) -> None:
+    text = refused(**{name: f"{SECRET} and more"})
+    assert name in text
+    assert SECRET not in text
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
+    text = refused(LLM_BASE_URL="https://me:hunter2@example.com/v1", LLM_MODEL="m")
+    assert "LLM_BASE_URL=(hidden)" in text
+    assert "hunter2" not in text
+
+
+def test_secrets_stay_out_of_repr_but_are_known_to_the_log() -> None:
+    settings = load(DISCORD_TOKEN=SECRET, LLM_MODEL="bundled", LLM_API_KEY="sk-quiet")
+    assert SECRET not in f"{settings!r} {settings}"
+    assert "sk-quiet" not in repr(settings)
+    assert set(settings.secrets()) == {SECRET, "sk-quiet"}
+
+
+def test_a_long_or_odd_value_is_shown_on_one_short_line() -> None:
+    text = refused(LOG_LEVEL="x\ny\x1b[31m" + "z" * 500)
+    assert "\n" not in text
+    assert "\x1b" not in text
+    assert len(text) < 250
+
+
+def test_empty_values_count_as_unset(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("REPLY_TOKENS=300\nLLM_MODEL=\nDATA_DIR=  \n", encoding="utf-8")
+    settings = Settings.load({"REPLY_TOKENS": " "}, file)
+    assert settings.reply_tokens == 300
+    assert settings.llm_model is None
+    assert settings.data_dir == Path("data")
+
+
+def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("REPLY_TOKENS=300\nDAILY_TOKENS=7\n", encoding="utf-8")
+    settings = Settings.load({"REPLY_TOKENS": "200"}, file)
+    assert (settings.reply_tokens, settings.daily_tokens) == (200, 7)
+
+
+def test_a_missing_file_is_fine_and_an_unreadable_one_is_named(tmp_path: Path) -> None:
+    assert Settings.load({}, tmp_path / "none") == load()
+    broken = tmp_path / ".env"
+    broken.write_bytes(b"DISCORD_TOKEN=\xff\xfe\n")
+    with pytest.raises(SettingsError, match=r"\.env cannot be read"):
+        Settings.load({}, broken)
+
+
+def test_values_are_taken_as_written(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(b'\xef\xbb\xbfLLM_API_KEY="a${HOME}b"\r\n')
+    key = Settings.load({}, file).llm_api_key
+    assert key is not None
+    assert key.get_secret_value() == "a${HOME}b"
+
+
+def test_quotes_kept_by_other_tools_are_dropped() -> None:
+    token = load(DISCORD_TOKEN=f'"{SECRET}"', LLM_MODEL="bundled").discord_token
+    assert token is not None
+    assert token.get_secret_value() == SECRET
+
+
+def test_the_word_bot_before_the_token_is_dropped() -> None:
+    token = load(DISCORD_TOKEN=f"Bot {SECRET}").discord_token
+    assert token is not None
+    assert token.get_secret_value() == SECRET
+
+
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions", "/chat/completions/"])
+def test_an_address_ends_at_v1(end: str) -> None:
+    settings = load(LLM_BASE_URL=f"https://example.com/v1{end}", LLM_MODEL="m")
+    assert settings.llm_base_url == "https://example.com/v1"
+    assert settings.model_name == "m at https://example.com/v1"
+
+
+def test_a_token_without_a_model_says_in_one_line_what_to_set() -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(DISCORD_TOKEN=SECRET).for_discord()
+    text = str(caught.value)
+    assert "LLM_BASE_URL" in text
+    assert "LLM_MODEL=bundled" in text
+    assert "\n" not in text
+    assert SECRET not in text
+
+
+def test_a_token_runs_on_the_bundled_model_when_asked_to() -> None:
+    settings = load(DISCORD_TOKEN=SECRET, LLM_MODEL="bundled")
+    assert settings.for_discord() is settings
+    assert settings.bundled_model
+
+
+def test_no_token_is_no_bot() -> None:
+    with pytest.raises(SettingsError, match="DISCORD_TOKEN"):
+        load(LLM_MODEL="bundled").for_discord()
+
+
+def test_a_model_needs_an_address_and_an_address_a_model() -> None:
+    assert refused(LLM_MODEL="gpt-4o-mini").startswith("LLM_BASE_URL is not set, and LLM_MODEL needs it")
+    assert refused(LLM_BASE_URL="http://h/v1").startswith("LLM_MODEL is not set, and LLM_BASE_URL needs it")
+    assert "LLM_BACKGROUND_MODEL" in refused(LLM_BACKGROUND_BASE_URL="http://h/v1")
+
+
+def test_temperature_may_be_left_to_the_server() -> None:
+    assert load(LLM_TEMPERATURE="server").llm_temperature is None
+    assert load().llm_temperature == 0.8
+
+
+def test_settings_never_change() -> None:
+    with pytest.raises(ValidationError):
+        load().reply_tokens = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "slip", ["DISCORD_TOKKEN", "discord_token", "LLM_BASEURL", "EMBEDING_MODEL", "DATADIR"]
+)
+def test_a_slip_of_the_pen_gets_a_hint(slip: str) -> None:
+    (hint,) = environment.misspelled(variables(), {slip: "x", "PATH": "/bin"}, None)
+    assert hint.startswith(f"{slip} is not a setting; did you mean ")
+
+
+def test_no_hint_where_the_right_name_is_there_too() -> None:
+    names = {"DISCORD_TOKKEN": "x", "DISCORD_TOKEN": "y", "HOME": "h", "LANG": "C"}
+    assert environment.misspelled(variables(), names, None) == ()
+
+
+def test_every_setting_has_words_and_an_example_that_is_accepted() -> None:
+    for name, field in Settings.model_fields.items():
+        about = next(item for item in field.metadata if isinstance(item, About))
+        assert about.expected
+        Settings.model_validate({name: about.example})
+
+
+def test_the_example_file_holds_every_setting_with_its_default(root: Path) -> None:
+    lines = (root / ".env.example").read_text(encoding="utf-8").splitlines()
+    shown = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    assert sorted(shown) == sorted(variables())
+    for name, text in shown.items():
+        default = Settings.model_fields[name.lower()].default
+        assert text == (
+            "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+        )
+
+
+def test_the_example_file_gives_the_defaults_and_explains_each(root: Path) -> None:
+    assert Settings.load({}, root / ".env.example") == load()
+    before = ""
+    for line in (root / ".env.example").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            assert before.startswith("#") or before.partition("=")[0].isupper(), line
+        before = line
+
+
+def test_settings_can_be_made_by_a_test_without_any_environment(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, discord_token=SecretStr(SECRET), llm_model="bundled")
+    assert settings.for_discord().data_dir == tmp_path
