@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.core.types import Place
+
+
+EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
+
+
+def snowflake(moment: datetime) -> int:
+    """The smallest Discord id of this moment (an aware datetime, to the millisecond)."""
+    return int((moment - EPOCH).total_seconds() * 1000) << 22
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,9 @@ class TurnStore(Protocol):
     async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
         """Members' living turns without an answer, newer than `since`, oldest first."""
 
+    async def speakers(self, scene_id: int) -> list[tuple[int, str]]:
+        """(owner id, speaker name) of the members' living turns, in the order they first spoke."""
+
     async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]: ...
 
     async def by_message(self, message_id: int) -> Turn | None: ...
@@ -233,6 +236,12 @@ class SceneStore(Protocol):
 
     async def live(self) -> list[tuple[Place, LiveScene]]:
         """Every place with an active scene (paused ones too), for start-up."""
+
+    async def place(self, place_id: int) -> Place | None:
+        """A place that ever had a scene."""
+
+    async def places(self) -> list[Place]:
+        """All of them."""
 
     async def seen_until(self, place_id: int) -> int: ...
 
@@ -328,8 +337,8 @@ class MemoryStore(Protocol):
     ) -> None:
         """Marks them; stores the emotion where the memory has none from a better source."""
 
-    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
-        """By turn id: the model's numbers replace the head's."""
+    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> list[Memory]:
+        """By turn id: the model's numbers replace the head's. The memories of those turns, as they are now."""
 
     async def to_erase(self, limit: int) -> list[tuple[int, int]]:
         """(space_id, memory_id) pairs whose keys must leave the index."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from bot.core.events import MessagePosted
 from bot.core.ports import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
-from bot.engine.jobs import Jobs, reference
+from bot.engine.jobs import reference
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
 
 log = logging.getLogger(__name__)
@@ -48,9 +48,9 @@ class _Nudge:
 _Message = _Told | _Do | _Finished | _Nudge
 
 
-class Behaviour(Protocol):
+class Conduct(Protocol):
     """What the actor does with its state; one object shared by all actors. No method awaits a model,
-    an embedding or a send, except `answer`, which runs as a child task."""
+    an embedding or a send."""
 
     async def load(self, state: PlaceState) -> None:
         """Fill the state from the store."""
@@ -64,22 +64,23 @@ class Behaviour(Protocol):
     def freeze(self, state: PlaceState, addresses: tuple[Address, ...]) -> ReplyRequest:
         """What a reply to these addresses needs."""
 
-    async def answer(self, reply: RunningReply, actor: PlaceActor) -> None:
-        """Make the reply, commit it through `actor.do`, deliver it."""
-
     def now(self) -> datetime: ...
+
+
+Answer = Callable[[RunningReply, "PlaceActor"], Awaitable[None]]
+"""Makes a reply, commits it through `PlaceActor.do` and delivers it; runs as the actor's child task."""
 
 
 class PlaceActor:
     """Owns one place. `tell` and `do` may be called from anywhere on the loop; order of arrival is kept."""
 
     def __init__(
-        self, place: Place, *, behaviour: Behaviour, jobs: Jobs, retire: Callable[[PlaceActor], None]
+        self, place: Place, *, conduct: Conduct, answer: Answer, retire: Callable[[PlaceActor], None]
     ) -> None:
         self.place = place
         self.state = PlaceState(place)
-        self._behaviour = behaviour
-        self._jobs = jobs
+        self._conduct = conduct
+        self._make_answer = answer
         self._retire = retire
         self._mailbox: asyncio.Queue[_Message] = asyncio.Queue()
         self._missed = False
@@ -144,8 +145,8 @@ class PlaceActor:
     async def _safely(self, message: _Message) -> None:
         try:
             if not self._loaded or self._missed:
-                self._missed = False
-                await self._behaviour.load(self.state)
+                self._missed, self.state.scene = False, None
+                await self._conduct.load(self.state)
                 self._loaded = True
             await self._handle(message)
         except Exception as problem:
@@ -159,9 +160,9 @@ class PlaceActor:
         match message:
             case _Told(outcome=Recorded(turn=turn, fresh=fresh), event=event):
                 if fresh:
-                    await self._behaviour.recorded(self.state, turn, event)
+                    await self._conduct.recorded(self.state, turn, event)
             case _Told(outcome=Changed() as changed):
-                await self._behaviour.changed(self.state, changed)
+                await self._conduct.changed(self.state, changed)
             case _Do(change=change, result=result):
                 value = await change(self.state)
                 if not result.done():
@@ -181,7 +182,7 @@ class PlaceActor:
             return
         moments = [address.not_before for address in state.pending]
         due = max([*moments, state.hold_until] if state.hold_until else moments)
-        wait = (due - self._behaviour.now()) / timedelta(seconds=1)
+        wait = (due - self._conduct.now()) / timedelta(seconds=1)
         if wait > 0:
             self._nudge_after(wait)
             return
@@ -189,7 +190,7 @@ class PlaceActor:
         batch = tuple(address for address in state.pending if address.persona_id == persona_id)
         state.pending = [address for address in state.pending if address.persona_id != persona_id]
         if persona_id in state.personas:
-            reply = RunningReply(self._behaviour.freeze(state, batch), batch)
+            reply = RunningReply(self._conduct.freeze(state, batch), batch)
             state.reply = reply
             reply.task = asyncio.create_task(self._answer(reply), name=f"reply in {self.place.id}")
         else:
@@ -202,7 +203,7 @@ class PlaceActor:
 
     async def _answer(self, reply: RunningReply) -> None:
         try:
-            await self._behaviour.answer(reply, self)
+            await self._make_answer(reply, self)
         except asyncio.CancelledError:
             if reply.wanted:
                 raise

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from bot.core.ports import Messenger, PersonaStore, TurnStore
 from bot.core.types import OutboxRow, Persona, Place
+from bot.engine.jobs import Jobs
 from bot.errors import DeliveryError
 
 log = logging.getLogger(__name__)
@@ -35,21 +36,25 @@ class Delivery:
         self._now = now
         self._pause = pause
         self._locks: dict[int, asyncio.Lock] = {}
+        self._jobs = Jobs()
+
+    def later(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> None:
+        """Send in the background, behind what the place is being sent already."""
+        self._jobs.start(self.send(place, persona, rows), name=f"sending to {place.id}")
+
+    async def close(self, grace: float) -> None:
+        """Let sending end; what is cut short is settled at the next start."""
+        await self._jobs.close(grace)
 
     async def send(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> bool:
         """Send all rows in order; False when the place does not take them (the rest is abandoned)."""
-        lock = self._locks.setdefault(place.id, asyncio.Lock())
-        try:
-            async with lock:
-                for position, row in enumerate(rows):
-                    if not await self._send_one(place, persona, row):
-                        for left in rows[position:]:
-                            await self._turns.abandon(left.id)
-                        return False
-                return True
-        finally:
-            if not lock.locked():
-                self._locks.pop(place.id, None)
+        async with self._locks.setdefault(place.id, asyncio.Lock()):
+            for position, row in enumerate(rows):
+                if not await self._send_one(place, persona, row):
+                    for left in rows[position:]:
+                        await self._turns.abandon(left.id)
+                    return False
+            return True
 
     async def _send_one(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
         for attempt in range(ATTEMPTS):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
 from bot.core.ports import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.reading import kind_of
-from bot.core.types import LiveScene, TurnDraft
+from bot.core.types import LiveScene, TurnDraft, TurnKind
 from bot.engine.live import LiveScenes
 from bot.errors import StorageError
 
@@ -37,7 +37,7 @@ def draft_of(event: MessagePosted, live: LiveScene, *, proxied: bool) -> TurnDra
         text=text,
         kind=kind,
         created_at=event.created_at,
-        witnesses=scene.cast,
+        witnesses=() if kind is TurnKind.OUT_OF_CHARACTER else scene.cast,
         message_ids=(event.message_id,),
         mentions_bot=event.mentions_bot,
         reply_to=event.reply_to,

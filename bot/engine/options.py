@@ -26,11 +26,23 @@ class Options:
     def __init__(self, *, store: SettingsStore) -> None:
         self._store = store
         self._spaces: dict[int, dict[tuple[int, str], str]] = {}
+        self._proxied: dict[int, bool] = {}
 
     async def load(self, space_id: int) -> None:
         """Read a space's settings once."""
         if space_id not in self._spaces:
+            self._proxied[space_id] = await self._store.value(_proxy_key(space_id)) is not None
             self._spaces[space_id] = await self._store.options(space_id)
+
+    def proxies_seen(self, space_id: int) -> bool:
+        """Whether a proxy app ever posted in a scene of this space: its members' messages may be replaced."""
+        return self._proxied.get(space_id, False)
+
+    async def saw_proxy(self, space_id: int) -> None:
+        """Remember that one did."""
+        if not self.proxies_seen(space_id):
+            self._proxied[space_id] = True
+            await self._store.set_value(_proxy_key(space_id), "seen")
 
     def known(self, space_id: int, place_id: int | None = None) -> Mapping[str, object]:
         """The values that hold in a place, by key; defaults for a space that was not loaded yet."""
@@ -75,3 +87,7 @@ class Options:
                 pass  # a value of an older release that is no longer allowed: the default holds
             found[key] = OptionValue(option.default, option.example if option.default is None else "", "default")
         return found
+
+
+def _proxy_key(space_id: int) -> str:
+    return f"proxies:{space_id}"

@@ -7,7 +7,7 @@ import asyncio
 from bot.core.events import MessagePosted
 from bot.core.ports import JournalOutcome
 from bot.core.types import Place
-from bot.engine.actor import Behaviour, Change, PlaceActor, T
+from bot.engine.actor import Answer, Change, Conduct, PlaceActor, T
 from bot.engine.jobs import Jobs
 from bot.engine.live import LiveScenes
 
@@ -19,11 +19,11 @@ class Places:
         self._live = live
         self._jobs = Jobs()
         self._actors: dict[int, PlaceActor] = {}
-        self._behaviour: Behaviour | None = None
+        self._parts: tuple[Conduct, Answer] | None = None
 
-    def use(self, behaviour: Behaviour) -> None:
+    def use(self, conduct: Conduct, answer: Answer) -> None:
         """Set what the actors do; once, before the first message."""
-        self._behaviour = behaviour
+        self._parts = (conduct, answer)
 
     def tell(self, place_id: int, outcome: JournalOutcome, event: MessagePosted | None) -> None:
         """Hand a committed event to its place."""
@@ -46,9 +46,10 @@ class Places:
     def _actor(self, place: Place) -> PlaceActor:
         actor = self._actors.get(place.id)
         if actor is None:
-            if self._behaviour is None:
+            if self._parts is None:
                 raise RuntimeError("Places.use comes before the first message")
-            actor = PlaceActor(place, behaviour=self._behaviour, jobs=self._jobs, retire=self._retired)
+            conduct, answer = self._parts
+            actor = PlaceActor(place, conduct=conduct, answer=answer, retire=self._retired)
             self._actors[place.id] = actor
             self._jobs.start(actor.run(), name=f"place {place.id}")
         return actor

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from bot.core.mood import Mood
 from bot.core.types import Alias, Persona, Place, Scene, Scratchpad, Turn
+from bot.core.window import Speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class ReplyRequest:
     """Oldest first, the turns to answer among them."""
     start_id: int
     """The turn the window began with in the last prompt; 0 when there was none."""
+    speakers: tuple[Speaker, ...]
+    """Members of the scene in the order they first spoke."""
     scratchpad: Scratchpad
     mood: Mood
     answers: tuple[Turn, ...]
@@ -70,6 +73,10 @@ class PlaceState:
     aliases: dict[int, Alias] = field(default_factory=dict)
     window: list[Turn] = field(default_factory=list)
     start_id: int = 0
+    speakers: list[Speaker] = field(default_factory=list)
+    """Members of the scene in the order they first spoke."""
+    uncovered: int = 0
+    """Turns that no scratchpad revision covers yet."""
     scratchpad: Scratchpad = field(default_factory=lambda: Scratchpad(scene_id=0))
     moods: dict[int, Mood] = field(default_factory=dict)
     pending: list[Address] = field(default_factory=list)

@@ -1,0 +1,80 @@
+"""The names that members speak under in a scene."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+
+from bot.core.ports import PersonaStore, SceneStore
+from bot.core.types import Alias, Place, Scene
+from bot.engine.conduct import Conduct
+from bot.engine.places import Places
+from bot.engine.scenes import NO_SCENE, checked_text
+from bot.engine.state import PlaceState
+from bot.errors import UserFacing
+
+
+def folded(name: str) -> str:
+    """A name for comparing: case and width do not count."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+class Aliases:
+    """Aliases of every scene; each change runs in the place's actor."""
+
+    def __init__(
+        self, *, places: Places, store: SceneStore, personas: PersonaStore, conduct: Conduct
+    ) -> None:
+        self._places = places
+        self._store = store
+        self._personas = personas
+        self._conduct = conduct
+
+    async def use(
+        self,
+        place: Place,
+        owner_id: int,
+        name: str,
+        *,
+        avatar_url: str | None = None,
+        present_names: Collection[str] = (),
+    ) -> Alias:
+        """A member speaks under another name in the active scene."""
+        scene = await self._active(place.id)
+        name = checked_text(name, 80, "An alias")
+        wanted = folded(name)
+        for persona in await self._personas.of_space(place.space_id):
+            if wanted in {folded(known) for known in (persona.name, *persona.former_names)}:
+                raise UserFacing(f"“{name}” is the name of a persona. Please choose another alias.")
+        others = [alias.name for alias in await self._store.aliases(scene.id) if alias.owner_id != owner_id]
+        if wanted in {folded(other) for other in (*others, *present_names)}:
+            raise UserFacing(f"Somebody here is already called “{name}”. Please choose another alias.")
+        alias = Alias(scene_id=scene.id, owner_id=owner_id, name=name, avatar_url=avatar_url)
+
+        async def change(state: PlaceState) -> Alias:
+            await self._store.set_alias(alias)
+            await self._conduct.load(state)
+            return alias
+
+        return await self._places.do(place, change)
+
+    async def clear(self, place: Place, owner_id: int) -> bool:
+        """The member speaks under the own name again; False when there was no alias."""
+        scene = await self._active(place.id)
+
+        async def change(state: PlaceState) -> bool:
+            cleared = await self._store.clear_alias(scene.id, owner_id)
+            await self._conduct.load(state)
+            return cleared
+
+        return await self._places.do(place, change)
+
+    async def list(self, place_id: int) -> list[Alias]:
+        """The aliases of the active scene."""
+        return await self._store.aliases((await self._active(place_id)).id)
+
+    async def _active(self, place_id: int) -> Scene:
+        scene = next((scene for scene in await self._store.of_place(place_id) if scene.active), None)
+        if scene is None:
+            raise UserFacing(NO_SCENE)
+        return scene

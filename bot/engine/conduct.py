@@ -1,0 +1,332 @@
+"""What happens to a place's state: loading, new turns, edits, greetings, committed replies, moods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.core import mood as moods
+from bot.core.events import MessagePosted
+from bot.core.macros import Macros, expand
+from bot.core.ports import Changed, PersonaStore, SceneStore, TurnStore
+from bot.core.splitting import split
+from bot.core.turn_taking import Decision, ReplyMode, decide
+from bot.core.types import NOBODY, OutboxRow, Persona, Turn, TurnDraft, TurnKind
+from bot.core.window import Speaker, speaker_of
+from bot.engine.delivery import Delivery
+from bot.engine.indexing import Feeling
+from bot.engine.live import LiveScenes
+from bot.engine.notices import Notices
+from bot.engine.options import Options
+from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
+from bot.engine.story_words import StoryWords
+from bot.engine.summarising import Summariser
+
+ANSWER_WITHIN = timedelta(minutes=10)
+COOLING_REPLIES = 4
+"""A recalled memory counts as nagging for so many replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A finished reply, cleaned and split, with what the state should remember of it."""
+
+    text: str
+    parts: tuple[str, ...]
+    start_id: int
+    recalled: tuple[int, ...]
+    sample: bool
+    """Good enough to be a style sample."""
+
+
+class Conduct:
+    """The behaviour of all places. Every method runs inside the actor of the state it is given."""
+
+    def __init__(
+        self,
+        *,
+        turns: TurnStore,
+        scenes: SceneStore,
+        personas: PersonaStore,
+        options: Options,
+        live: LiveScenes,
+        words: StoryWords,
+        delivery: Delivery,
+        notices: Notices,
+        summariser: Summariser,
+        wake_indexer: Callable[[], None],
+        window_turns: int,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._turns = turns
+        self._scenes = scenes
+        self._personas = personas
+        self._options = options
+        self._live = live
+        self._words = words
+        self._delivery = delivery
+        self._notices = notices
+        self._summariser = summariser
+        self._wake_indexer = wake_indexer
+        self._window_turns = window_turns
+        self.now = now
+
+    # ------------------------------------------------------------ loading
+    async def load(self, state: PlaceState) -> None:
+        """Fill the state from the store, publish it to the guards, queue what is still owed an answer."""
+        place = state.place
+        await self._options.load(place.space_id)
+        scene = next((found for found in await self._scenes.of_place(place.id) if found.active), None)
+        same = scene is not None and state.scene is not None and scene.id == state.scene.id
+        state.scene = scene
+        state.aliases, state.personas = {}, {}
+        if scene is None:
+            state.window, state.pending = [], []
+        else:
+            state.aliases = {alias.owner_id: alias for alias in await self._scenes.aliases(scene.id)}
+            for persona_id in scene.cast:
+                persona = await self._personas.get(persona_id)
+                if persona is not None:
+                    state.personas[persona_id] = persona
+            state.scratchpad = await self._scenes.scratchpad(scene.id)
+            if not same:
+                await self._load_history(state)
+        self._live.put(place, scene, state.aliases)
+
+    async def _load_history(self, state: PlaceState) -> None:
+        scene = state.scene
+        assert scene is not None
+        state.window = await self._turns.newest(scene.id, self._window_turns)
+        state.speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
+        state.start_id = 0
+        state.recalled = {}
+        stored = await self._scenes.moods(scene.id)
+        state.moods = {pid: moods.from_json(json.loads(value)) for pid, value in stored.items()}
+        state.uncovered = await self._turns.count_uncovered(scene.id)
+        self._summariser.note(state.place, scene.id, state.uncovered)
+        state.pending = []
+        being_answered = {turn.id for turn in state.reply.request.answers} if state.reply else set()
+        for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
+            if turn.id not in being_answered:
+                await self._consider(state, turn)
+
+    def interrupt(self, state: PlaceState) -> None:
+        """The scene stops here: a running reply is no longer wanted, nobody waits for one."""
+        state.pending = []
+        if state.reply is not None:
+            state.reply.cancel()
+
+    # ------------------------------------------------------------ what was heard
+    async def recorded(self, state: PlaceState, turn: Turn, event: MessagePosted | None) -> None:
+        """Put a new turn into the window and decide who answers it."""
+        self._wake_indexer()
+        scene = state.scene
+        if scene is None or turn.scene_id != scene.id:
+            return
+        if any(known.id == turn.id for known in state.window):
+            return  # the load that woke this actor had read it already
+        self._append(state, turn)
+        if turn.created_at >= self.now() - ANSWER_WITHIN:
+            await self._consider(state, turn)
+
+    async def _consider(self, state: PlaceState, turn: Turn) -> None:
+        decision = await self._decide(state, turn)
+        if decision.persona_id is not None:
+            await self._address(state, turn, decision.persona_id)
+        elif decision.reason.worth_telling:
+            await self._turns.settle([turn.id])
+            self._notices.unanswerable(state.place, decision.reason, turn)
+
+    async def _decide(self, state: PlaceState, turn: Turn) -> Decision:
+        assert state.scene is not None
+        options = self._options.known(state.place.space_id, state.place.id)
+        return decide(
+            turn,
+            scene=state.scene,
+            cast=state.cast,
+            reply_mode=ReplyMode(str(options["reply_mode"])),
+            last_speaker_persona_id=state.last_speaker,
+            replied_persona_id=await self._replied_persona(state, turn),
+        )
+
+    async def _replied_persona(self, state: PlaceState, turn: Turn) -> int | None:
+        if turn.reply_to is None:
+            return None
+        for known in reversed(state.window):
+            if turn.reply_to in known.message_ids:
+                return known.persona_id
+        found = await self._turns.by_message(turn.reply_to)
+        return found.persona_id if found else None
+
+    async def _address(self, state: PlaceState, turn: Turn, persona_id: int) -> None:
+        options = self._options.known(state.place.space_id, state.place.id)
+        if self._cooling(state, turn, float(str(options["member_cooldown_s"]))):
+            await self._turns.settle([turn.id])
+            return
+        wait = 0.0
+        if not turn.proxied and self._options.proxies_seen(state.place.space_id):
+            wait = float(str(options["proxy_wait"]))
+        state.pending.append(Address(turn, persona_id, self.now() + timedelta(seconds=wait)))
+
+    def _cooling(self, state: PlaceState, turn: Turn, seconds: float) -> bool:
+        answered = state.answered_at.get(turn.owner_id)
+        if not seconds or answered is None or (self.now() - answered).total_seconds() >= seconds:
+            return False
+        if turn.owner_id not in state.cooled:
+            state.cooled.add(turn.owner_id)
+            self._notices.cooldown(state.place, turn, seconds)
+        return True
+
+    async def changed(self, state: PlaceState, changed: Changed) -> None:
+        """Edits and deletions reach the window, the notes, who waits for an answer, and a prompt in flight."""
+        self._words.forget(changed.memory_ids)
+        self._wake_indexer()
+        turns = {turn.id: turn for turn in changed.turns}
+        state.window = _with_changes(state.window, turns, removed=changed.removed)
+        state.pending = _readdressed(state.pending, turns, removed=changed.removed)
+        reply = state.reply
+        if reply is not None and not reply.committed and reply.wanted:
+            if any(turn.id in turns for turn in reply.request.window):
+                reply.cancel()
+                again = _readdressed(reply.addresses, turns, removed=changed.removed)
+                state.pending = again + state.pending
+        if state.scene is not None and state.scene.id in changed.scene_ids:
+            state.scratchpad = await self._scenes.scratchpad(state.scene.id)
+            state.uncovered = await self._turns.count_uncovered(state.scene.id)
+            self._summariser.note(state.place, state.scene.id, state.uncovered)
+
+    def _append(self, state: PlaceState, turn: Turn) -> None:
+        assert state.scene is not None
+        state.window.append(turn)
+        del state.window[: -self._window_turns]
+        speaker = speaker_of(turn)
+        if turn.persona_id is None and speaker not in state.speakers:
+            state.speakers.append(speaker)
+        if turn.kind is not TurnKind.OUT_OF_CHARACTER:
+            state.uncovered += 1
+            self._summariser.note(state.place, state.scene.id, state.uncovered)
+
+    # ------------------------------------------------------------ replies
+    def freeze(self, state: PlaceState, addresses: tuple[Address, ...]) -> ReplyRequest:
+        """What a reply to these addresses needs, as it is now."""
+        assert state.scene is not None
+        persona = state.personas[addresses[0].persona_id]
+        return ReplyRequest(
+            place=state.place,
+            scene=state.scene,
+            persona=persona,
+            cast=state.cast,
+            aliases=dict(state.aliases),
+            window=tuple(state.window),
+            start_id=state.start_id,
+            speakers=tuple(state.speakers),
+            scratchpad=state.scratchpad,
+            mood=state.moods.get(persona.id) or moods.at_rest(persona.temperament, self.now()),
+            answers=tuple(address.turn for address in addresses),
+            options=self._options.known(state.place.space_id, state.place.id),
+            cooling=frozenset(
+                memory_id
+                for memory_id, number in state.recalled.items()
+                if state.replies - number < COOLING_REPLIES
+            ),
+            began=self.now(),
+        )
+
+    async def commit(
+        self, state: PlaceState, reply: RunningReply, spoken: Spoken
+    ) -> tuple[OutboxRow, ...] | None:
+        """Store the reply and its outbox rows; None when it is not wanted any more."""
+        request, scene = reply.request, state.scene
+        if not reply.wanted or scene is None or scene.id != request.scene.id or scene.paused:
+            return None
+        rows = await self._say(state, request.persona, spoken.text, spoken.parts, request.answers)
+        reply.committed = True
+        state.start_id = spoken.start_id
+        state.replies += 1
+        state.hold_until = None
+        state.recalled.update(dict.fromkeys(spoken.recalled, state.replies))
+        for turn in request.answers:
+            state.answered_at[turn.owner_id] = self.now()
+            state.cooled.discard(turn.owner_id)
+        if spoken.sample:
+            await self._personas.add_sample(request.persona.id, spoken.text, state.window[-1].id)
+        return rows
+
+    async def failed(self, state: PlaceState, reply: RunningReply, hold: float) -> bool:
+        """The reply could not be made: its turns get a notice instead; False when it is not wanted anyway."""
+        if not reply.wanted:
+            return False
+        await self._turns.settle([turn.id for turn in reply.request.answers])
+        reply.committed = True
+        if hold:
+            state.hold_until = self.now() + timedelta(seconds=hold)
+        return True
+
+    async def greet(self, state: PlaceState, persona: Persona) -> None:
+        """Say the persona's greeting, when its card has one."""
+        scene = state.scene
+        assert scene is not None
+        members = tuple(dict.fromkeys(alias.name for alias in state.aliases.values()))
+        macros = Macros.of(persona, scene=scene, members=members, now=self.now())
+        text = expand(persona.text("first_mes"), macros).strip()
+        if text:
+            rows = await self._say(state, persona, text, split(text), ())
+            self._delivery.later(state.place, persona, rows)
+
+    async def announce(self, state: PlaceState, text: str) -> None:
+        """Say something in the bot's own name, outside of the story."""
+        self._notices.plain(state.place, text)
+
+    async def _say(
+        self, state: PlaceState, persona: Persona, text: str, parts: Sequence[str], answers: Sequence[Turn]
+    ) -> tuple[OutboxRow, ...]:
+        scene = state.scene
+        assert scene is not None
+        draft = TurnDraft(
+            space_id=scene.space_id,
+            place_id=scene.place_id,
+            scene_id=scene.id,
+            story_id=scene.story_id,
+            owner_id=NOBODY,
+            speaker=persona.name,
+            text=text,
+            kind=TurnKind.IN_CHARACTER,
+            created_at=self.now(),
+            witnesses=scene.cast,
+            persona_id=persona.id,
+        )
+        turn, rows = await self._turns.commit_reply(draft, parts, [turn.id for turn in answers])
+        self._append(state, turn)
+        self._wake_indexer()
+        return rows
+
+    # ------------------------------------------------------------ feelings
+    async def felt(self, state: PlaceState, feelings: Sequence[Feeling]) -> None:
+        """Move the moods of the personas present by what the newest turns felt like."""
+        scene = state.scene
+        if scene is None:
+            return
+        for persona in state.cast:
+            mood = state.moods.get(persona.id) or moods.at_rest(persona.temperament, self.now())
+            for feeling in feelings:
+                if feeling.scene_id == scene.id:
+                    mood = moods.update(
+                        mood, temperament=persona.temperament, heard=feeling.emotion, now=self.now()
+                    )
+            state.moods[persona.id] = mood
+            await self._scenes.set_mood(scene.id, persona.id, json.dumps(moods.to_json(mood)))
+
+
+def _with_changes(window: Sequence[Turn], changes: dict[int, Turn], *, removed: bool) -> list[Turn]:
+    if removed:
+        return [turn for turn in window if turn.id not in changes]
+    return [changes.get(turn.id, turn) for turn in window]
+
+
+def _readdressed(addresses: Sequence[Address], changes: dict[int, Turn], *, removed: bool) -> list[Address]:
+    if removed:
+        return [address for address in addresses if address.turn.id not in changes]
+    return [replace(address, turn=changes.get(address.turn.id, address.turn)) for address in addresses]
+

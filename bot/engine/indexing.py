@@ -1,0 +1,150 @@
+"""The one background indexer: gives new memories their vectors and feelings, takes forgotten ones out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.core.emotion import FLAT
+from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex, MemoryStore
+from bot.core.types import Memory, MemoryKind
+from bot.core.vectors import Vector
+
+log = logging.getLogger(__name__)
+
+BATCH = 128
+GATHER_SECONDS = 2.0
+"""New memories wait this long for company: words find them meanwhile, and small writes cost many files."""
+ERASE_WITHIN = timedelta(hours=6)
+"""Bytes of removed rows leave by a full rewrite of the table, gathered over this time."""
+
+@dataclass(frozen=True, slots=True)
+class Feeling:
+    """What one turn of a scene was found to feel like."""
+
+    scene_id: int
+    turn_id: int
+    emotion: Vector
+
+
+Felt = Callable[[int, Sequence[Feeling]], None]
+"""Told after a batch, for each place: its id and the new feelings in order."""
+
+
+def passage(memory: Memory) -> str:
+    """The text of a memory's dense key: the speaker is part of what was said."""
+    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+
+
+class Indexer:
+    """Work is what no mark in SQL covers, so a crash repeats a batch and loses none."""
+
+    def __init__(
+        self,
+        *,
+        memories: MemoryStore,
+        index: MemoryIndex,
+        encoder: Encoder,
+        scorer: EmotionScorer | None,
+        felt: Felt,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._memories = memories
+        self._index = index
+        self._encoder = encoder
+        self._scorer = scorer
+        self._felt = felt
+        self._now = now
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """There is something new."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Index for ever; the owner cancels it."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await asyncio.sleep(GATHER_SECONDS)
+            await self.catch_up()
+
+    async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
+        """Do all that waits now; the number of memories indexed."""
+        done = 0
+        while await self._erase():
+            pass
+        while count := await self._step():
+            done += count
+            if progress is not None:
+                progress(done)
+            await self._index.maintain()
+        return done
+
+    async def _step(self) -> int:
+        memories = await self._memories.to_index(self._encoder.id, BATCH)
+        if not memories:
+            return 0
+        vectors = await self._encoder.embed_passages([passage(memory) for memory in memories])
+        scored = self._scorer.scores(vectors) if self._scorer else None
+        emotions: dict[int, tuple[Vector, str]] = {}
+        spaces: dict[int, list[IndexKey]] = defaultdict(list)
+        for position, memory in enumerate(memories):
+            if memory.emotion is None and scored is not None and self._scorer is not None:
+                emotions[memory.id] = (scored[position], self._scorer.source)
+            spaces[memory.space_id].append(_key(memory, vectors[position], emotions.get(memory.id)))
+        for space_id, keys in spaces.items():
+            await self._index.upsert(space_id, keys)
+        await self._memories.indexed(self._encoder.id, emotions, [memory.id for memory in memories])
+        await self._erase()  # a memory forgotten between the read and the write has its key queued again
+        self._tell(memories, emotions)
+        return len(memories)
+
+    def _tell(self, memories: Sequence[Memory], emotions: Mapping[int, tuple[Vector, str]]) -> None:
+        felt: dict[int, list[Feeling]] = defaultdict(list)
+        for memory in memories:
+            if memory.kind is MemoryKind.TURN and memory.turn_id and memory.id in emotions:
+                feeling = Feeling(memory.scene_id, memory.turn_id, emotions[memory.id][0])
+                felt[memory.place_id].append(feeling)
+        for place_id, feelings in felt.items():
+            self._felt(place_id, feelings)
+
+    async def _erase(self) -> int:
+        pairs = await self._memories.to_erase(500)
+        spaces: dict[int, list[int]] = defaultdict(list)
+        for space_id, memory_id in pairs:
+            spaces[space_id].append(memory_id)
+        for space_id, memory_ids in spaces.items():
+            await self._index.remove(space_id, memory_ids)
+        if pairs:
+            await self._memories.erased([memory_id for _, memory_id in pairs])
+        return len(pairs)
+
+    async def rewrite_due(self, *, at_once: bool = False) -> float:
+        """Rewrite the tables whose removed bytes have waited long enough; seconds until the next look."""
+        now = self._now()
+        for space_id, since in await self._memories.to_rewrite():
+            if at_once or now - since >= ERASE_WITHIN:
+                await self._index.rewrite(space_id)
+                await self._memories.rewritten(space_id, now)
+        return 600.0
+
+
+def _key(memory: Memory, vector: Vector, scored: tuple[Vector, str] | None) -> IndexKey:
+    emotion = memory.emotion if memory.emotion is not None else scored[0] if scored else None
+    return IndexKey(
+        memory_id=memory.id,
+        part=0,
+        kind=memory.kind.value,
+        place_id=memory.place_id,
+        story_id=memory.story_id,
+        scene_id=memory.scene_id,
+        audience_id=memory.audience_id,
+        vector=vector,
+        emotion=emotion if emotion is not None else FLAT,
+        emotion_known=emotion is not None,
+    )

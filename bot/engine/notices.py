@@ -1,0 +1,71 @@
+"""Short lines in the bot's own name: one instead of an answer, never a stream of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from bot.core.ports import Messenger
+from bot.core.turn_taking import Reason
+from bot.core.types import Place, Turn
+from bot.engine.jobs import Jobs
+from bot.errors import DeliveryError
+
+log = logging.getLogger(__name__)
+
+QUIET = timedelta(minutes=30)
+"""The same hint is not given again in a place before this has passed."""
+_HINTS = {
+    Reason.OFF_BUT_ADDRESSED: "Replies are switched off here. A moderator changes it with `/settings set reply_mode`.",
+    Reason.NOBODY_HERE: "No persona is in this scene. A moderator brings one in with `/scene cast add`.",
+    Reason.NOT_HERE: "That persona is no longer in this scene. `/scene show` tells who is.",
+}
+NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
+PAUSED = "The scene is paused: nothing is recorded or answered until `/scene resume`."
+
+
+class Notices:
+    """Sends notices in the background; a notice that cannot be sent is only logged."""
+
+    def __init__(self, *, messenger: Messenger, now: Callable[[], datetime]) -> None:
+        self._messenger = messenger
+        self._now = now
+        self._jobs = Jobs()
+        self._given: dict[tuple[int, str], datetime] = {}
+
+    def plain(self, place: Place, text: str, *, reply_to: int | None = None) -> None:
+        """Say this now."""
+        self._jobs.start(self._send(place, text, reply_to), name=f"notice in {place.id}")
+
+    def hint(self, place: Place, text: str, *, reply_to: int | None = None) -> None:
+        """Say this unless it was said here lately."""
+        now, key = self._now(), (place.id, text)
+        if key in self._given and now - self._given[key] < QUIET:
+            return
+        self._given = {old: when for old, when in self._given.items() if now - when < QUIET}
+        self._given[key] = now
+        self.plain(place, text, reply_to=reply_to)
+
+    def unanswerable(self, place: Place, reason: Reason, turn: Turn) -> None:
+        """Say why nobody answers a turn that asked for an answer."""
+        self.hint(place, _HINTS[reason], reply_to=_message(turn))
+
+    def cooldown(self, place: Place, turn: Turn, seconds: float) -> None:
+        """Tell a member, once, to wait a little."""
+        text = f"One message at a time, please: the next answer comes {seconds:g} s after the last."
+        self.plain(place, text, reply_to=_message(turn))
+
+    async def _send(self, place: Place, text: str, reply_to: int | None) -> None:
+        try:
+            await self._messenger.notice(place, text, reply_to=reply_to)
+        except DeliveryError as problem:
+            log.warning("Place %s does not take a notice: %s", place.id, problem)
+
+    async def close(self, grace: float) -> None:
+        """Let the last ones go out."""
+        await self._jobs.close(grace)
+
+
+def _message(turn: Turn) -> int | None:
+    return turn.message_ids[-1] if turn.message_ids else None

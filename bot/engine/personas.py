@@ -1,0 +1,133 @@
+"""Creating, changing and finding personas."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from bot.core import cards
+from bot.core.ports import PersonaStore
+from bot.core.types import NOBODY, Persona, StyleSample
+from bot.errors import UserFacing
+
+NAME_LIMIT = 80
+Announce = Callable[[Persona], Awaitable[None]]
+"""Called after a persona changed, so that places where it is present take over the new one."""
+
+
+class Personas:
+    """The personas of every space. Permissions are the caller's job."""
+
+    def __init__(self, *, store: PersonaStore, changed: Announce, deleted: Callable[[Persona], Awaitable[None]]) -> None:
+        self._store = store
+        self._changed = changed
+        self._deleted = deleted
+
+    async def create(
+        self,
+        space_id: int,
+        *,
+        name: str,
+        description: str = "",
+        personality: str = "",
+        greeting: str = "",
+        examples: str = "",
+        by: int = NOBODY,
+    ) -> Persona:
+        """Make a persona from plain texts. `UserFacing` when the name is bad or taken."""
+        card = cards.new_card(
+            name=name, description=description, personality=personality, greeting=greeting, examples=examples
+        )
+        return await self.add(space_id, card, by=by)
+
+    async def add(self, space_id: int, card: Mapping[str, object], *, by: int = NOBODY) -> Persona:
+        """Make a persona from the `data` object of a card V3."""
+        persona = Persona(
+            id=0,
+            space_id=space_id,
+            name=_checked_name(str(card.get("name", ""))),
+            card=card,
+            temperament=cards.temperament(card),
+            created_by=by,
+        )
+        return await self._store.create(persona)
+
+    async def edit(
+        self,
+        persona_id: int,
+        *,
+        by: int = NOBODY,
+        name: str | None = None,
+        avatar: bytes | None = None,
+        **card_fields: str,
+    ) -> Persona:
+        """Change some fields; the former card stays in the history, a former name in `former_names`."""
+        persona = await self._get(persona_id)
+        card = {**persona.card, **card_fields}
+        changed = replace(persona, card=card)
+        if name is not None and name.strip() != persona.name:
+            new_name = _checked_name(name)
+            former = tuple(dict.fromkeys((*persona.former_names, persona.name)))
+            changed = replace(
+                changed,
+                name=new_name,
+                card={**card, "name": new_name},
+                former_names=tuple(old for old in former if old != new_name),
+            )
+        if avatar is not None:
+            changed = replace(changed, avatar=avatar, avatar_url=None)
+        stored = await self._store.update(changed)
+        await self._changed(stored)
+        return stored
+
+    async def picture(self, persona: Persona, url: str | None) -> Persona:
+        """Remember where the persona's picture can be fetched."""
+        stored = await self._store.update(replace(persona, avatar_url=url))
+        await self._changed(stored)
+        return stored
+
+    async def delete(self, persona_id: int, *, by: int = NOBODY) -> Persona:
+        """Remove the persona; it leaves every cast, what it said stays in the scenes."""
+        persona = await self._get(persona_id)
+        await self._store.delete(persona_id)
+        await self._deleted(persona)
+        return persona
+
+    async def all(self, space_id: int) -> list[Persona]:
+        """Every persona of the space, by name."""
+        return sorted(await self._store.of_space(space_id), key=lambda persona: persona.name.casefold())
+
+    async def find(self, space_id: int, name: str) -> Persona:
+        """By name, case and width folded. `UserFacing` with near names when there is none."""
+        persona = await self._store.named(space_id, name)
+        if persona is not None:
+            return persona
+        names = [known.name for known in await self.all(space_id)]
+        if not names:
+            raise UserFacing("There is no persona here yet. A moderator makes one with `/persona create`.")
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:10]
+        raise UserFacing(f"There is no persona called “{name[:80]}”. Did you mean: {', '.join(near)}?")
+
+    async def samples(self, persona_id: int) -> list[StyleSample]:
+        """The replies that are replayed to keep its voice."""
+        return await self._store.samples(persona_id)
+
+    async def renew_samples(self, persona_id: int) -> None:
+        """Forget them; the next good replies take their place."""
+        await self._store.drop_samples(persona_id)
+
+    async def _get(self, persona_id: int) -> Persona:
+        persona = await self._store.get(persona_id)
+        if persona is None:
+            raise UserFacing("That persona no longer exists. `/persona list` shows those there are.")
+        return persona
+
+
+def _checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise UserFacing("A persona needs a name of 1 to 80 characters.")
+    if len(name) > NAME_LIMIT:
+        raise UserFacing(f"That name has {len(name)} characters; a persona's name has at most {NAME_LIMIT}.")
+    return name

@@ -1,0 +1,136 @@
+"""The lexical indexes of the stories in use, built from the store and kept up to date with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.core.lexical import LexicalHits, LexicalIndex, same_sitting, text_key
+from bot.core.ports import MemoryStore
+from bot.core.types import Memory, MemoryKind
+
+PAGE = 2000
+KEEP_ROWS = 300_000
+"""Stories are dropped from memory, the longest unused first, when all together hold more memories."""
+
+
+@dataclass(slots=True)
+class _Story:
+    index: LexicalIndex = field(default_factory=LexicalIndex)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last_id: int = 0
+    stale: set[int] = field(default_factory=set)
+    before: dict[int, tuple[int, datetime]] = field(default_factory=dict)
+    """Scene id to its newest turn's memory id and time."""
+
+
+class StoryWords:
+    """Searches the words of a story. Counting runs in a thread of its own, never on the event loop."""
+
+    def __init__(self, *, memories: MemoryStore) -> None:
+        self._memories = memories
+        self._stories: OrderedDict[int, _Story] = OrderedDict()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
+
+    async def search(
+        self,
+        story_id: int,
+        query: str,
+        *,
+        place_id: int,
+        audiences: Collection[int],
+        limit: int,
+        also: Sequence[int] = (),
+    ) -> tuple[LexicalHits, list[str]]:
+        """The best memories by words, and the query's tokens; the story is read first where needed."""
+        story = self._story(story_id)
+        async with story.lock:
+            await self._catch_up(story_id, story)
+            return await self._in_thread(
+                _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit, tuple(also)
+            )
+
+    async def warm(self, story_id: int) -> None:
+        """Read the story now, so that the next search need not."""
+        story = self._story(story_id)
+        async with story.lock:
+            await self._catch_up(story_id, story)
+
+    def forget(self, memory_ids: Collection[int]) -> None:
+        """These changed or are gone: they are read again, or taken out, before the next search."""
+        for story in self._stories.values():
+            story.stale.update(memory_ids)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _story(self, story_id: int) -> _Story:
+        story = self._stories.setdefault(story_id, _Story())
+        self._stories.move_to_end(story_id)
+        while len(self._stories) > 1 and sum(len(kept.index) for kept in self._stories.values()) > KEEP_ROWS:
+            self._stories.popitem(last=False)
+        return story
+
+    async def _catch_up(self, story_id: int, story: _Story) -> None:
+        if story.stale:
+            stale, story.stale = story.stale, set()
+            mine = [memory_id for memory_id in stale if memory_id in story.index]
+            living = [memory for memory in await self._memories.by_ids(mine) if memory.story_id == story_id]
+            await self._in_thread(_refresh, story, mine, living)
+        while True:
+            page = await self._memories.of_story(story_id, after_id=story.last_id, limit=PAGE)
+            if page:
+                await self._in_thread(_add, story, page)
+            if len(page) < PAGE:
+                return
+
+    async def _in_thread(self, work, *arguments):  # type: ignore[no-untyped-def]
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+
+def _search(
+    index: LexicalIndex,
+    query: str,
+    audiences: frozenset[int],
+    places: frozenset[int],
+    limit: int,
+    also: tuple[int, ...],
+) -> tuple[LexicalHits, list[str]]:
+    words = index.query_tokens(query)
+    return index.search(words, audiences=audiences, places=places, limit=limit, also=also), words
+
+
+def _key(memory: Memory) -> str:
+    return text_key(memory.speaker, memory.created_at, memory.text)
+
+
+def _refresh(story: _Story, changed: list[int], living: list[Memory]) -> None:
+    texts = {memory.id: _key(memory) for memory in living}
+    for memory_id in changed:
+        if memory_id in texts:
+            story.index.replace(memory_id, texts[memory_id])
+        else:
+            story.index.remove(memory_id)
+
+
+def _add(story: _Story, page: list[Memory]) -> None:
+    for memory in page:
+        previous = None
+        if memory.kind is MemoryKind.TURN:
+            before = story.before.get(memory.scene_id)
+            if before is not None and same_sitting(before[1], memory.created_at):
+                previous = before[0]
+            story.before[memory.scene_id] = (memory.id, memory.created_at)
+        story.index.add(
+            memory.id,
+            _key(memory),
+            previous_id=previous,
+            place_id=memory.place_id,
+            audience_id=memory.audience_id,
+        )
+        story.last_id = memory.id
