@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bot.core.emotion_names import EMOTIONS, HIGHEST, LOWEST
 from bot.core.emotion_scores import read_scores
+from bot.core.vectors import Vector
 
 __all__ = [
     "EMOTIONS",
@@ -31,9 +32,6 @@ __all__ = [
     "stack",
     "strongest",
 ]
-
-Vector = npt.NDArray[np.float32]
-"""Eight intensities from 1 to 10 in the order of `EMOTIONS`."""
 
 OPPOSITES: Final = (4, 5, 6, 7, 0, 1, 2, 3)
 """For each emotion the index of the one across Plutchik's wheel."""

@@ -20,8 +20,8 @@ _WORDS: Final[dict[str, str]] = {
     "acceptance": (
         "acceptance accepting trust trusting acceptation confiance akzeptanz vertrauen aceptación confianza "
         "aceitação confiança accettazione fiducia penerimaan kepercayaan percaya 接受 接纳 接納 信任 信赖 "
-        "受容 信頼 수용 신뢰 принятие доверие akceptacja zaufanie kabul kabullenme güven acceptatie vertrouwen "
-        "acceptans tillit การยอมรับ ความไว้วางใจ tin-tưởng chấp-nhận قبول ثقة"
+        "受容 信頼 수용 신뢰 принятие доверие akceptacja zaufanie kabul kabullenme güven acceptatie "
+        "vertrouwen acceptans tillit การยอมรับ ความไว้วางใจ tin-tưởng chấp-nhận قبول ثقة"
     ),
     "fear": (
         "fear fearful afraid peur crainte angst furcht miedo temor medo paura ketakutan takut 恐惧 恐懼 害怕 "
