@@ -49,6 +49,28 @@ def no_logged_exceptions(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.fail("exceptions were logged:\n" + "\n".join(handler.texts), pytrace=False)
 
 
+@pytest.fixture
+def own_logging() -> Iterator[None]:
+    """Lets a test set up the process's logging; afterwards it is as before."""
+    top = logging.getLogger()
+    handlers, level = list(top.handlers), top.level
+    levels = {name: logger.level for name, logger in _loggers().items()}
+    top.handlers = []
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        top.handlers = handlers
+        top.setLevel(level)
+        for name, logger in _loggers().items():
+            logger.setLevel(levels.get(name, logging.NOTSET))
+
+
+def _loggers() -> dict[str, logging.Logger]:
+    known = logging.Logger.manager.loggerDict
+    return {name: logger for name, logger in known.items() if isinstance(logger, logging.Logger)}
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The project's folder."""

