@@ -1,0 +1,138 @@
+"""Character cards: made from plain texts, read from V1, V2 and V3 objects, mined for style samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bot.core.emotion import clamp, parse_scores
+from bot.core.vectors import Vector
+
+_TEXTS: Final = (
+    "name",
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "mes_example",
+    "creator_notes",
+    "system_prompt",
+    "post_history_instructions",
+    "creator",
+    "character_version",
+)
+_LISTS: Final = ("alternate_greetings", "tags", "group_only_greetings")
+_OLD_NAMES: Final = {
+    "char_name": "name",
+    "char_persona": "description",
+    "world_scenario": "scenario",
+    "char_greeting": "first_mes",
+    "example_dialogue": "mes_example",
+}
+"""What an older frontend called the fields."""
+CALM: Final = (3.0, 4.0, 1.5, 1.5, 1.5, 1.0, 1.0, 3.0)
+"""The temperament of a card that says nothing about it: friendly and calm."""
+_START = re.compile(r"^[ \t]*<start>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_OWN = re.compile(r"(?:\{\{\s*(?:char|bot)\s*\}\}|<(?:bot|char)>)\s*[:：]", re.IGNORECASE)
+_ANY = re.compile(r"(?:\{\{\s*\w+\s*\}\}|<\w+>|[^\s:：*\"“][^:：\n*\"“]{0,39})[:：]", re.IGNORECASE)
+
+
+def new_card(
+    name: str, description: str = "", personality: str = "", greeting: str = "", examples: str = ""
+) -> dict[str, Any]:
+    """Return the `data` object of a character card V3 with every field the format requires."""
+    return {
+        **_empty(),
+        "name": " ".join(name.split()),
+        "description": _text(description),
+        "personality": _text(personality),
+        "first_mes": _text(greeting),
+        "mes_example": _text(examples),
+    }
+
+
+def read_card_json(card: object, fallback_name: str = "") -> dict[str, Any]:
+    """Return the `data` object of a card in any of the three formats, complete and with clean texts.
+
+    `data` wins over the copy that some files keep at the root, null counts as absent, and fields we do
+    not know are kept. The name is that of `data`, else of the root, else `fallback_name`.
+    Raises ValueError, with a sentence for the member, when it is no card or nobody's.
+    """
+    if not isinstance(card, Mapping):
+        raise ValueError("This is not a character card: it holds no object.")
+    inner = card.get("data")
+    root = {_OLD_NAMES.get(key, key): value for key, value in card.items() if key != "data"}
+    found = dict(inner) if isinstance(inner, Mapping) else root
+    if not isinstance(inner, Mapping) and "entries" in card and "first_mes" not in card:
+        raise ValueError("This is a lorebook, not a character card.")
+    if not any(_text(found.get(key)) for key in _TEXTS[:6]):
+        raise ValueError("Nothing of a character was found in this card.")
+    data = {**_empty(), **{str(key): value for key, value in found.items() if value is not None}}
+    data.pop("spec", None)
+    data.pop("spec_version", None)
+    for key in _TEXTS:
+        data[key] = _text(data[key])
+    for key in _LISTS:
+        data[key] = [_text(item) for item in data[key] if _text(item)] if isinstance(data[key], list) else []
+    if not isinstance(data["extensions"], Mapping):
+        data["extensions"] = {}
+    names = (data["name"], root.get("name"), fallback_name)
+    data["name"] = next((" ".join(_text(name).split()) for name in names if _text(name)), "")
+    if not data["name"]:
+        raise ValueError("This card has no name.")
+    return data
+
+
+def style_samples(card: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what the character says in its example dialogues, one sample per dialogue, macros unfilled.
+
+    A dialogue without speaker tags is a sample as a whole. `<START>` never shows.
+    """
+    examples = card.get("mes_example")
+    if not isinstance(examples, str):
+        return ()
+    samples = []
+    for dialogue in _START.split(examples.replace("\r\n", "\n")):
+        lines = _own_lines(dialogue, str(card.get("name", ""))) if _ANY.search(dialogue) else [dialogue]
+        samples.append("\n".join(lines).strip() or "")
+    return tuple(sample for sample in samples if sample)
+
+
+def temperament(card: Mapping[str, object]) -> Vector:
+    """Return the resting emotion vector that the card carries in `extensions.troupe`, else a calm one."""
+    extensions = card.get("extensions")
+    own = extensions.get("troupe") if isinstance(extensions, Mapping) else None
+    scores = parse_scores(own.get("temperament")) if isinstance(own, Mapping) else None
+    return clamp(CALM) if scores is None else scores
+
+
+def _empty() -> dict[str, Any]:
+    return {
+        **dict.fromkeys(_TEXTS, ""),
+        **{key: [] for key in _LISTS},
+        "extensions": {},
+    }
+
+
+def _text(value: object) -> str:
+    return value.replace("\r\n", "\n").replace("\r", "\n").strip() if isinstance(value, str) else ""
+
+
+def _own_lines(dialogue: str, name: str) -> list[str]:
+    """Collect the lines under the character's own tag, until somebody else's tag comes."""
+    own = re.compile(
+        rf"(?:{_OWN.pattern}|{re.escape(name)}\s*[:：])" if name else _OWN.pattern, re.IGNORECASE
+    )
+    lines: list[str] = []
+    speaking = False
+    for line in dialogue.strip().split("\n"):
+        tag = own.match(line.strip())
+        if tag:
+            speaking = True
+            lines.append(line.strip()[tag.end() :].strip())
+        elif _ANY.match(line.strip()):
+            speaking = False
+        elif speaking:
+            lines.append(line.rstrip())
+    return lines

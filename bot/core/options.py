@@ -1,0 +1,156 @@
+"""The settings that moderators change in Discord: what they mean and how they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from bot.core.turn_taking import ReplyMode
+
+PLURALKIT: Final = 466378653216014359
+TUPPERBOX: Final = 431544605209788416
+STRATEGIES: Final = (
+    "balanced",
+    "semantic_only",
+    "combine_add",
+    "combine_multiply",
+    "semantic_first",
+    "emotion_first",
+)
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_NONE_WORDS: Final = frozenset({"none", "off", "no", "nobody", "-", "0", ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting. `parse` reads what a moderator typed and raises ValueError with a sentence for them."""
+
+    key: str
+    default: object
+    describe: str
+    parse: Callable[[str], object]
+    example: str
+    choices: tuple[str, ...] = ()
+    """What autocomplete offers; empty when anything of its kind may be typed."""
+
+    def show(self, value: object) -> str:
+        """Return a value the way a moderator would type it."""
+        if value is None:
+            return "auto"
+        if isinstance(value, tuple):
+            return ", ".join(str(item) for item in value) or "none"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _one_of(*choices: str) -> Callable[[str], object]:
+    def parse(text: str) -> str:
+        word = re.sub(r"[\s-]+", "_", text.strip().casefold())
+        if word not in choices:
+            raise ValueError(f"it is one of {', '.join(choices)}.")
+        return word
+
+    return parse
+
+
+def _number(text: str, lowest: float, highest: float) -> float:
+    plain = text.strip().replace("_", "").replace("'", "")
+    if not _NUMBER.fullmatch(plain):
+        raise ValueError(f"it is a number from {lowest:g} to {highest:g}.")
+    value = float(plain.replace(",", "."))
+    if not lowest <= value <= highest:
+        raise ValueError(f"it is a number from {lowest:g} to {highest:g}.")
+    return value
+
+
+def _decimal(lowest: float, highest: float) -> Callable[[str], object]:
+    return lambda text: _number(text, lowest, highest)
+
+
+def _whole(lowest: int, highest: int) -> Callable[[str], object]:
+    def parse(text: str) -> int:
+        value = _number(text, lowest, highest)
+        if value != int(value):
+            raise ValueError("it is a whole number.")
+        return int(value)
+
+    return parse
+
+
+def _whole_or_auto(lowest: int, highest: int) -> Callable[[str], object]:
+    parse = _whole(lowest, highest)
+    return lambda text: None if text.strip().casefold() == "auto" else parse(text)
+
+
+def _ids(text: str) -> tuple[int, ...]:
+    """Read roles or apps as mentions or numbers, in any separation; "none" is no one."""
+    if text.strip().casefold() in _NONE_WORDS:
+        return ()
+    plain = re.sub(r"<@[&!]?(\d+)>", r" \1 ", text)
+    found = [word for word in re.split(r"[\s,;]+", plain) if word]
+    if not all(re.fullmatch(r"\d{15,20}", word) for word in found):
+        raise ValueError("it is a list of mentions or ids of 15 to 20 digits, or none.")
+    return tuple(dict.fromkeys(int(word) for word in found))
+
+
+_ALL: Final = (
+    Option(
+        "reply_mode",
+        ReplyMode.NAMED.value,
+        "When personas answer: when the bot is mentioned; also when one is named or replied to; always; never.",
+        _one_of(*(mode.value for mode in ReplyMode)),
+        "named",
+        tuple(mode.value for mode in ReplyMode),
+    ),
+    Option("moderator_roles", (), "Roles that may do all that moderators may.", _ids, "@Staff"),
+    Option("gm_roles", (), "Roles of game masters, who may use /scene.", _ids, "@Storyteller"),
+    Option(
+        "member_cooldown_s",
+        0.0,
+        "Seconds before the same member is answered again.",
+        _decimal(0, 86_400),
+        "10",
+    ),
+    Option(
+        "daily_tokens",
+        0,
+        "Tokens the language model may use here in a day; 0 is no limit.",
+        _whole(0, 1_000_000_000),
+        "200000",
+    ),
+    Option(
+        "recall_strategy",
+        "balanced",
+        "How memories are chosen: by finding score and feeling (balanced), or in one of the reference ways.",
+        _one_of(*STRATEGIES),
+        "balanced",
+        STRATEGIES,
+    ),
+    Option("emotion_weight", 0.2, "How much feeling counts in balanced recall.", _decimal(0, 0.5), "0.2"),
+    Option(
+        "recall_tokens",
+        None,
+        "Tokens of recalled memories in a prompt; auto is a share of the context.",
+        _whole_or_auto(0, 32_000),
+        "600",
+    ),
+    Option(
+        "proxy_apps",
+        (PLURALKIT, TUPPERBOX),
+        "Apps whose webhook messages are members speaking (PluralKit and Tupperbox unless changed).",
+        _ids,
+        f"{PLURALKIT}, {TUPPERBOX}",
+    ),
+    Option(
+        "proxy_wait",
+        1.5,
+        "Seconds to wait for a proxy app to replace a member's message.",
+        _decimal(0, 10),
+        "1.5",
+    ),
+)
+
+OPTIONS: Final[Mapping[str, Option]] = MappingProxyType({option.key: option for option in _ALL})
+"""Every setting by its key, in the order they are shown."""
