@@ -35,10 +35,10 @@ MONTHS: Final = (
 )
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ASKING_OR_CONNECTING: Final = """
-    a about am an and any are as at be been being but by can could did do does doing don for from had has have
-    having he her here him his how i if in into is it its just let me might more most must my no not of on or our
-    out over shall she should so some such than that the their them then there these they this those to too up us
-    was we were what when where which while who whom whose why will with would you your
+    a about am an and any are as at be been being but by can could did do does doing don for from had has
+    have having he her here him his how i if in into is it its just let me might more most must my no not of
+    on or our out over shall she should so some such than that the their them then there these they this
+    those to too up us was we were what when where which while who whom whose why will with would you your
 """
 FUNCTION_WORDS: Final = frozenset(_ASKING_OR_CONNECTING.split())
 """English words that ask or connect but name nothing; left out of queries, never of texts."""
@@ -92,29 +92,35 @@ def _words(text: str) -> list[str]:
 
 def _stem(word: str) -> str:
     """Take off the endings of English plurals and verb forms; what is left need not be a word."""
-    if len(word) < 4:
+    if len(word) < 3:
         return word
     end = word[-1]
     if end == "s":
         word = _singular(word)
-    elif end == "d" and word[-2] == "e":
-        word = word[:-3] + "y" if word[-3] == "i" else word[:-2] if len(word) > 4 else word
+    elif end == "d" and len(word) > 4 and word[-2] == "e":
+        word = word[:-2]
     elif end == "g" and len(word) > 5 and word.endswith("ing"):
         word = word[:-3]
-    if len(word) < 4:
-        return word
-    if word[-1] == "e":
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word
+    return _bare_end(word)
 
 
 def _singular(word: str) -> str:
     if word.endswith("ings") and len(word) > 6:
         return word[:-4]
-    if word.endswith("ies") and len(word) > 5:
-        return word[:-3] + "y"
-    if word.endswith("es") and len(word) > 4:
-        return word[:-2]
-    return word if word.endswith("ss") else word[:-1]
+    if len(word) < 4 or word.endswith("ss"):
+        return word
+    return word[:-2] if word.endswith("es") and len(word) > 4 else word[:-1]
+
+
+def _bare_end(word: str) -> str:
+    """Make "movie" and "movi(es)", "like" and "lik(ed)", "story" and "stori(es)", "stop(p)ed" one."""
+    if len(word) < 3:
+        return word
+    end, before = word[-1], word[-2]
+    if end == "y" and before not in "aeiou":
+        return word[:-1] + "i"
+    if len(word) < 4:
+        return word
+    if end == "e":
+        return word[:-1]
+    return word[:-1] if end == before and end not in "aeiouls" else word
