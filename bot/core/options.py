@@ -99,7 +99,7 @@ _ALL: Final = (
     Option(
         "reply_mode",
         ReplyMode.NAMED.value,
-        "When personas answer: when the bot is mentioned; also when one is named or replied to; always; never.",
+        "When personas answer: if the bot is mentioned; also if one is named or replied to; always; never.",
         _one_of(*(mode.value for mode in ReplyMode)),
         "named",
         tuple(mode.value for mode in ReplyMode),

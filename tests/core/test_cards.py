@@ -8,10 +8,11 @@ import pytest
 from bot.core.cards import CALM, new_card, read_card_json, style_samples, temperament
 
 PERSONAS = sorted((Path(__file__).parents[2] / "personas").glob("*.json"))
-REQUIRED = set(
-    """name description personality scenario first_mes mes_example creator_notes system_prompt creator
-    post_history_instructions character_version alternate_greetings group_only_greetings tags extensions""".split()
+REQUIRED_WORDS = (
+    "name description personality scenario first_mes mes_example creator_notes system_prompt creator "
+    "post_history_instructions character_version alternate_greetings group_only_greetings tags extensions"
 )
+REQUIRED = set(REQUIRED_WORDS.split())
 
 
 def test_a_new_card_has_every_required_field() -> None:
