@@ -1,1 +1,1 @@
-"""Thin Discord commands and listeners: event to our types, engine, answer."""
+"""The thin layer on Discord's side: events and commands become ours, the engine's answers go back."""

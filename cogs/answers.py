@@ -1,0 +1,152 @@
+"""Answers to interactions: private, never twice, long ones split or filed, failures in one calm sentence."""
+
+from __future__ import annotations
+
+import io
+import logging
+import secrets
+from collections.abc import Sequence
+from typing import Any, Final
+
+import aiohttp
+import discord
+from discord import app_commands
+
+from bot.errors import UserFacing
+
+log = logging.getLogger(__name__)
+
+Asked = discord.Interaction[Any]
+LIMIT: Final = 2000
+MOST_MESSAGES: Final = 3
+EXPIRED: Final = frozenset({10062, 10015, 40060, 50027})
+"""Codes of an interaction that can no longer be answered, or was answered already."""
+
+
+async def say(
+    interaction: Asked,
+    text: str,
+    *,
+    view: discord.ui.View | None = None,
+    files: Sequence[discord.File] = (),
+) -> None:
+    """Answer the asker alone. A text over three messages comes as a file with its beginning shown."""
+    pieces = split(text)
+    attached = list(files)
+    if len(pieces) > MOST_MESSAGES:
+        attached.append(text_file("answer.txt", text))
+        pieces = [f"{pieces[0][: LIMIT - 40]}\n*… the whole text is attached.*"]
+    for piece in pieces[:-1]:
+        await _send(interaction, content=piece)
+    last: dict[str, Any] = {"content": pieces[-1]}
+    if view is not None:
+        last["view"] = view
+    if attached:
+        last["files"] = attached
+    await _send(interaction, **last)
+
+
+async def _send(interaction: Asked, **message: Any) -> None:
+    silent = discord.AllowedMentions.none()
+    if interaction.response.is_done():
+        await interaction.followup.send(**message, ephemeral=True, allowed_mentions=silent)
+    else:
+        await interaction.response.send_message(**message, ephemeral=True, allowed_mentions=silent)
+
+
+async def think(interaction: Asked) -> None:
+    """Acknowledge at once; the private answer follows."""
+    await interaction.response.defer(ephemeral=True, thinking=True)
+
+
+def split(text: str, limit: int = LIMIT) -> list[str]:
+    """Cut a text at line ends into pieces of at most `limit`; a longer line is cut hard. Never empty."""
+    pieces, current = [], ""
+    for line in text.split("\n"):
+        while len(line) > limit:
+            if current:
+                pieces.append(current)
+                current = ""
+            pieces.append(line[:limit])
+            line = line[limit:]
+        joined = f"{current}\n{line}" if current else line
+        if len(joined) > limit:
+            pieces.append(current)
+            joined = line
+        current = joined
+    pieces.append(current)
+    return [piece for piece in pieces if piece.strip()] or ["*Nothing.*"]
+
+
+def text_file(name: str, text: str) -> discord.File:
+    """A text as an attachment."""
+    return discord.File(io.BytesIO(text.encode()), filename=name)
+
+
+def shorten(text: str, limit: int) -> str:
+    """One line of at most `limit` characters, with an ellipsis where it was cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+# ---------------------------------------------------------------- failures
+async def report(interaction: Asked, error: BaseException) -> None:
+    """Log what is ours once, with a reference; tell the asker one sentence. Failing to answer is logged."""
+    cause = _root(error)
+    command = interaction.command.qualified_name if interaction.command else "a form or button"
+    if isinstance(cause, discord.HTTPException) and cause.code in EXPIRED:
+        log.info("%s: the interaction can no longer be answered (code %s)", command, cause.code)
+        return
+    text = _told(cause)
+    if text is None:
+        reference = new_reference()
+        log.error("%s failed (reference %s)", command, reference, exc_info=cause)
+        text = (
+            f"Something went wrong on my side (reference `{reference}`). It is in the log; please try again."
+        )
+    try:
+        await say(interaction, text)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as problem:
+        log.info("%s: the answer did not arrive: %s", command, problem)
+
+
+def new_reference() -> str:
+    """A short id that ties what a member sees to the log."""
+    return secrets.token_hex(3)
+
+
+def _told(cause: BaseException) -> str | None:
+    if isinstance(cause, UserFacing):
+        return str(cause)
+    if isinstance(cause, app_commands.CommandNotFound | app_commands.CommandSignatureMismatch):
+        return "This command changed just now. Please reload Discord (Ctrl+R) and try again in a minute."
+    if isinstance(cause, app_commands.NoPrivateMessage):
+        return "This command works only in a server."
+    return None
+
+
+def _root(error: BaseException) -> BaseException:
+    while isinstance(error, app_commands.CommandInvokeError | app_commands.TransformerError):
+        if error.__cause__ is None:
+            break
+        error = error.__cause__
+    return error
+
+
+class Form(discord.ui.Modal):
+    """A modal whose failures are reported like those of commands."""
+
+    async def on_error(  # type: ignore[override]
+        self, interaction: Asked, error: Exception, /
+    ) -> None:
+        await report(interaction, error)
+
+
+class Buttons(discord.ui.View):
+    """Buttons under a private answer; only its owner sees them. They die with the interaction's token."""
+
+    def __init__(self) -> None:
+        super().__init__(timeout=14 * 60)
+
+    async def on_error(self, interaction: Asked, error: Exception, item: discord.ui.Item[Any], /) -> None:
+        await report(interaction, error)

@@ -1,0 +1,46 @@
+"""/mood: how the personas of a scene feel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discord import app_commands
+from discord.ext import commands
+
+from bot.core.emotion import EMOTIONS
+from bot.core.mood import current
+from cogs.answers import Asked, say, think
+from cogs.names import Choices, cast_choices, here
+
+if TYPE_CHECKING:
+    from bot.engine.troupe import MoodView, Troupe
+
+
+class Moods(commands.GroupCog, name="mood", description="How personas feel"):
+    """Thin: the engine keeps the moods."""
+
+    def __init__(self, *, troupe: Troupe) -> None:
+        super().__init__()
+        self._troupe = troupe
+
+    @app_commands.command(description="How the personas of this scene feel now")
+    @app_commands.describe(persona="Only this one")
+    async def show(self, interaction: Asked, persona: str | None = None) -> None:
+        """In words, and as eight intensities from 1 to 10."""
+        await think(interaction)
+        place = here(interaction)
+        found = await self._troupe.personas.find(place.space_id, persona) if persona else None
+        views = await self._troupe.mood(place, found.id if found else None)
+        await say(interaction, "\n\n".join(_described(view) for view in views) or "Nobody is in the scene.")
+
+    @show.autocomplete("persona")
+    async def _complete_cast(self, interaction: Asked, current: str) -> Choices:
+        return await cast_choices(self._troupe, interaction, current)
+
+
+def _described(view: MoodView) -> str:
+    rows = [
+        f"{name:<12} {'█' * round(value)}{'░' * (10 - round(value))} {value:.1f}"
+        for name, value in zip(EMOTIONS, map(float, current(view.mood)), strict=True)
+    ]
+    return f"**{view.persona.name}**: {view.words}\n```\n" + "\n".join(rows) + "\n```"

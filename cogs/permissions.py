@@ -1,0 +1,92 @@
+"""Who may do what: one table for every command, checked in code whatever Discord's own settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import discord
+
+from bot.errors import UserFacing
+from cogs.answers import Asked
+from cogs.names import here
+
+if TYPE_CHECKING:
+    from bot.engine.options import Options
+
+
+class Right(IntEnum):
+    """Each right contains those before it."""
+
+    EVERYONE = 0
+    GAME_MASTER = 1
+    MODERATOR = 2
+
+
+RIGHTS: Final[Mapping[str, Right]] = {
+    "persona create": Right.MODERATOR,
+    "persona edit": Right.MODERATOR,
+    "persona delete": Right.MODERATOR,
+    "persona list": Right.EVERYONE,
+    "persona show": Right.EVERYONE,
+    "scene start": Right.GAME_MASTER,
+    "scene switch": Right.GAME_MASTER,
+    "scene set": Right.GAME_MASTER,
+    "scene pause": Right.GAME_MASTER,
+    "scene resume": Right.GAME_MASTER,
+    "scene end": Right.GAME_MASTER,
+    "scene cast add": Right.GAME_MASTER,
+    "scene cast remove": Right.GAME_MASTER,
+    "scene list": Right.EVERYONE,
+    "scene show": Right.EVERYONE,
+    "alias use": Right.EVERYONE,
+    "alias clear": Right.EVERYONE,
+    "alias list": Right.EVERYONE,
+    "memory search": Right.EVERYONE,
+    "memory forget": Right.EVERYONE,
+    "memory scratchpad": Right.GAME_MASTER,
+    "mood show": Right.EVERYONE,
+    "settings show": Right.MODERATOR,
+    "settings set": Right.MODERATOR,
+    "help": Right.EVERYONE,
+}
+"""`/memory search` and `forget` show and take from a plain member only what is the member's own."""
+
+_NEEDED_WORDS: Final = {
+    Right.GAME_MASTER: "a game master (a role in the setting `gm_roles`) or a moderator",
+    Right.MODERATOR: "a moderator (Manage Channels here, or a role in the setting `moderator_roles`)",
+}
+
+
+async def right_of(interaction: Asked, options: Options) -> Right:
+    """The highest right of the asker in this place. In a direct message everybody is their own moderator."""
+    if interaction.guild_id is None or interaction.permissions.manage_channels:
+        return Right.MODERATOR
+    place = here(interaction)
+    values = await options.effective(place.space_id, place.id)
+    roles = {role.id for role in getattr(interaction.user, "roles", ())}
+    if roles & _role_ids(values["moderator_roles"].value):
+        return Right.MODERATOR
+    if roles & _role_ids(values["gm_roles"].value):
+        return Right.GAME_MASTER
+    return Right.EVERYONE
+
+
+async def require(interaction: Asked, options: Options, name: str) -> None:
+    """`UserFacing` when the asker may not use the command `name`; an unknown name is for moderators."""
+    needed = RIGHTS.get(name, Right.MODERATOR)
+    if needed is Right.EVERYONE or await right_of(interaction, options) >= needed:
+        return
+    raise UserFacing(f"`/{name}` is for {_NEEDED_WORDS[needed]}. Please ask one.")
+
+
+def _role_ids(value: object) -> set[int]:
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        return set()
+    return {int(item) for item in value}
+
+
+def moderators_by_default() -> discord.Permissions:
+    """What Discord itself asks for, until an admin of the server changes it."""
+    return discord.Permissions(manage_channels=True)

@@ -1,0 +1,201 @@
+"""/persona: create, edit, list, show and delete the characters that the bot plays."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import discord
+from discord import app_commands, ui
+from discord.ext import commands
+
+from bot.core.types import Persona
+from bot.errors import UserFacing
+from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.card_form import MAIN_PAGE, MORE_PAGE, Field, Texts, changes, open_form
+from cogs.names import Choices, here, persona_choices
+from cogs.permissions import moderators_by_default
+
+if TYPE_CHECKING:
+    from bot.engine.troupe import Troupe
+
+LARGEST_UPLOAD: Final = 8 * 1024 * 1024
+VOICE_FIELDS: Final = frozenset({"description", "personality", "greeting", "examples"})
+"""A change of these may make the replies that are replayed as style samples wrong."""
+
+PreparePicture = Callable[[bytes], Awaitable[bytes]]
+ForgetPicture = Callable[[int], Awaitable[None]]
+
+
+@app_commands.default_permissions(moderators_by_default())
+class Personas(commands.GroupCog, name="persona", description="The characters I play"):
+    """Thin: forms and words; the engine keeps the personas."""
+
+    def __init__(
+        self, *, troupe: Troupe, prepare_picture: PreparePicture, forget_picture: ForgetPicture
+    ) -> None:
+        super().__init__()
+        self._troupe = troupe
+        self._prepare_picture = prepare_picture
+        self._forget_picture = forget_picture
+
+    # ------------------------------------------------------------ create and edit
+    @app_commands.command(description="Make a new persona: a form opens")
+    async def create(self, interaction: Asked) -> None:
+        """A form with the five texts of a character."""
+        space_id = here(interaction).space_id
+
+        async def submit(answer: Asked, typed: Texts) -> None:
+            persona = await self._troupe.personas.create(space_id, **typed, by=answer.user.id)
+            await say(
+                answer,
+                f"**{persona.name}** is ready. Next: `/scene start` in a channel. "
+                "A picture: `/persona edit` with `avatar`.",
+            )
+
+        await open_form(interaction, title="New persona", fields=MAIN_PAGE, values={}, submit=submit)
+
+    @app_commands.command(description="Change a persona's texts in a form, or its picture")
+    @app_commands.describe(
+        persona="Which one", avatar="A new picture; no form opens then", page="Which texts the form shows"
+    )
+    async def edit(
+        self,
+        interaction: Asked,
+        persona: str,
+        avatar: discord.Attachment | None = None,
+        page: Literal["main", "more"] = "main",
+    ) -> None:
+        """The present values in a form; texts over 4,000 characters as files."""
+        found = await self._troupe.personas.find(here(interaction).space_id, persona)
+        if avatar is not None:
+            await self._change_picture(interaction, found, avatar)
+            return
+        fields = MAIN_PAGE if page == "main" else MORE_PAGE
+        values = {field.word: _value(found, field) for field in fields}
+
+        async def submit(answer: Asked, typed: Texts) -> None:
+            await self._change_texts(answer, found, fields, changes(values, typed))
+
+        title = shorten(f"Edit {found.name}", 45)
+        await open_form(interaction, title=title, fields=fields, values=values, submit=submit)
+
+    async def _change_texts(
+        self, interaction: Asked, persona: Persona, fields: tuple[Field, ...], changed: Texts
+    ) -> None:
+        if not changed:
+            await say(interaction, f"Nothing changed: **{persona.name}** stays as it is.")
+            return
+        keys: dict[str, Any] = {field.key: changed[field.word] for field in fields if field.word in changed}
+        edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
+        told = f"**{edited.name}** is changed: {', '.join(changed)}."
+        if not VOICE_FIELDS & set(changed) or not await self._troupe.personas.samples(persona.id):
+            await say(interaction, told)
+            return
+        await say(
+            interaction,
+            f"{told}\nIts first good replies keep its voice as samples. If they no longer fit, renew them.",
+            view=RenewSamples(renew=lambda: self._troupe.personas.renew_samples(persona.id)),
+        )
+
+    async def _change_picture(self, interaction: Asked, persona: Persona, avatar: discord.Attachment) -> None:
+        await think(interaction)
+        if avatar.size > LARGEST_UPLOAD:
+            raise UserFacing("That picture is larger than 8 MiB. Please send a smaller one.")
+        try:
+            raw = await avatar.read()
+        except discord.HTTPException as problem:
+            raise UserFacing("Discord did not give me the picture. Please upload it again.") from problem
+        picture = await self._prepare_picture(raw)
+        edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, avatar=picture)
+        await say(interaction, f"**{edited.name}** has a new picture.")
+
+    # ------------------------------------------------------------ see
+    @app_commands.command(name="list", description="All personas of this server")
+    async def list_all(self, interaction: Asked) -> None:
+        """One line each."""
+        await think(interaction)
+        personas = await self._troupe.personas.all(here(interaction).space_id)
+        if not personas:
+            await say(interaction, "There is no persona yet. A moderator makes one with `/persona create`.")
+            return
+        lines = [f"**{one.name}** – {shorten(one.text('description'), 120) or '…'}" for one in personas]
+        await say(interaction, "\n".join(lines))
+
+    @app_commands.command(description="Everything about one persona")
+    @app_commands.describe(persona="Which one")
+    async def show(self, interaction: Asked, persona: str) -> None:
+        """All texts, whole."""
+        await think(interaction)
+        found = await self._troupe.personas.find(here(interaction).space_id, persona)
+        parts = [f"# {found.name}"]
+        if found.former_names:
+            parts.append(f"*formerly {', '.join(found.former_names)}*")
+        for field in (*MAIN_PAGE[1:], *MORE_PAGE):
+            if text := _value(found, field).strip():
+                parts.append(f"**{field.label}**\n{text}")
+        await say(interaction, "\n".join(parts))
+
+    # ------------------------------------------------------------ delete
+    @app_commands.command(description="Remove a persona; asks before")
+    @app_commands.describe(persona="Which one")
+    async def delete(self, interaction: Asked, persona: str) -> None:
+        """Asks with a button first."""
+        found = await self._troupe.personas.find(here(interaction).space_id, persona)
+
+        async def confirmed(by: int) -> str:
+            await self._troupe.personas.delete(found.id, by=by)
+            await self._forget_picture(found.id)
+            return f"**{found.name}** is deleted and has left every scene."
+
+        await say(
+            interaction,
+            f"Delete **{found.name}**? It leaves every scene; what it said stays in them. "
+            "This cannot be undone.",
+            view=Confirm(label="Delete", action=confirmed),
+        )
+
+    @edit.autocomplete("persona")
+    @show.autocomplete("persona")
+    @delete.autocomplete("persona")
+    async def _complete_persona(self, interaction: Asked, current: str) -> Choices:
+        return await persona_choices(self._troupe, interaction, current)
+
+
+class Confirm(Buttons):
+    """One red button that does it, once."""
+
+    def __init__(self, *, label: str, action: Callable[[int], Awaitable[str]]) -> None:
+        super().__init__()
+        self._action = action
+        self.confirm.label = label
+
+    @ui.button(label="Yes", style=discord.ButtonStyle.danger)
+    async def confirm(self, interaction: Asked, _: ui.Button[Confirm]) -> None:
+        """Does it and replaces the question by what happened."""
+        self.stop()
+        await interaction.response.defer()
+        told = await self._action(interaction.user.id)
+        await interaction.edit_original_response(content=told, view=None)
+
+
+class RenewSamples(Buttons):
+    """Offered after a persona's description changed."""
+
+    def __init__(self, *, renew: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self._renew = renew
+
+    @ui.button(label="Renew the samples", style=discord.ButtonStyle.secondary)
+    async def renew(self, interaction: Asked, _: ui.Button[RenewSamples]) -> None:
+        """The next good replies take their place."""
+        self.stop()
+        await interaction.response.defer()
+        await self._renew()
+        await interaction.edit_original_response(
+            content="The next good replies become its samples.", view=None
+        )
+
+
+def _value(persona: Persona, field: Field) -> str:
+    return persona.name if field.word == "name" else persona.text(field.key)

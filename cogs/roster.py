@@ -1,0 +1,47 @@
+"""Makes every cog with exactly what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from discord.ext import commands
+
+from bot.core.types import Place
+from cogs.alias import Aliases
+from cogs.chat import NO_CONTENT, Chat
+from cogs.door import Identity
+from cogs.help import Help
+from cogs.memory import Memories
+from cogs.mood import Moods
+from cogs.persona import ForgetPicture, Personas, PreparePicture
+from cogs.presence import PresentNames
+from cogs.scene import Scenes
+from cogs.settings import Settings
+
+if TYPE_CHECKING:
+    from bot.engine.troupe import Troupe
+
+
+def make_cogs(
+    *,
+    troupe: Troupe,
+    identity: Callable[[], Identity],
+    announce: Callable[[Place, str], Awaitable[int]],
+    speaking_trouble: Callable[[Place], Awaitable[str | None]],
+    prepare_picture: PreparePicture,
+    forget_picture: ForgetPicture,
+) -> list[commands.Cog]:
+    """All cogs, not yet added to a client."""
+    present = PresentNames()
+    chat = Chat(troupe=troupe, identity=identity, present=present)
+    return [
+        chat,
+        Personas(troupe=troupe, prepare_picture=prepare_picture, forget_picture=forget_picture),
+        Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble),
+        Aliases(troupe=troupe, present=present),
+        Memories(troupe=troupe),
+        Moods(troupe=troupe),
+        Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
+        Help(),
+    ]

@@ -1,0 +1,89 @@
+"""/settings: what holds in this guild or channel, and how the bot is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from discord import app_commands
+from discord.ext import commands
+
+from bot.core.options import OPTIONS
+from cogs.answers import Asked, say, shorten, think
+from cogs.names import Choices, here, matching
+from cogs.permissions import moderators_by_default
+
+if TYPE_CHECKING:
+    from bot.engine.options import OptionValue
+    from bot.engine.troupe import Troupe
+
+_WHERE: Final = {"default": "default", "guild": "this server", "place": "this channel"}
+_ROLE_ADVICE: Final = (
+    "Discord itself shows these commands only to members with Manage Channels: allow the role under "
+    "Server Settings → Integrations → Troupe as well."
+)
+
+
+@app_commands.default_permissions(moderators_by_default())
+class Settings(commands.GroupCog, name="settings", description="How I behave here"):
+    """Thin: the engine parses, stores and resolves settings."""
+
+    def __init__(self, *, troupe: Troupe, warnings: Callable[[], tuple[str, ...]]) -> None:
+        """`warnings` gives what the connection to Discord has to say."""
+        super().__init__()
+        self._troupe = troupe
+        self._warnings = warnings
+
+    @app_commands.command(description="Every setting as it holds in this channel, and how I am")
+    async def show(self, interaction: Asked) -> None:
+        """Values with their source, then one line a part."""
+        await think(interaction)
+        place = here(interaction)
+        values = await self._troupe.options.effective(place.space_id, place.id)
+        lines = [
+            f"`{key}` = {_shown(key, value)} *({_WHERE[value.source]})*" for key, value in values.items()
+        ]
+        lines.append("")
+        lines += [
+            f"{'✅' if line.ok else '⚠️'} {line.name}: {line.text}" for line in await self._troupe.health()
+        ]
+        lines += [f"⚠️ {warning}" for warning in self._warnings()]
+        await say(interaction, "\n".join(lines))
+
+    @app_commands.command(name="set", description="Change a setting")
+    @app_commands.describe(
+        key="Which one", value="The new value; “default” takes it back", only_here="Only for this channel"
+    )
+    @app_commands.rename(only_here="here")
+    async def change(
+        self, interaction: Asked, key: str, value: app_commands.Range[str, 1, 1000], only_here: bool = False
+    ) -> None:
+        """For the guild, or for this place alone."""
+        await think(interaction)
+        place = here(interaction)
+        place_id = place.id if only_here else 0
+        await self._troupe.options.set(place.space_id, place_id, key, value)
+        values = await self._troupe.options.effective(place.space_id, place_id or None)
+        where = "in this channel" if only_here else "everywhere here"
+        told = f"`{key}` is now {_shown(key, values[key])} {where}."
+        if key in ("moderator_roles", "gm_roles") and place.guild_id:
+            told = f"{told}\n{_ROLE_ADVICE}"
+        await say(interaction, told)
+
+    @change.autocomplete("key")
+    async def _complete_key(self, _: Asked, current: str) -> Choices:
+        return matching(((key, key) for key in OPTIONS), current)
+
+    @change.autocomplete("value")
+    async def _complete_value(self, interaction: Asked, current: str) -> Choices:
+        option = OPTIONS.get(str(interaction.namespace.key))
+        if option is None:
+            return []
+        words = [*(option.choices or ()), option.example, "default"]
+        return matching(((str(word), str(word)) for word in dict.fromkeys(words) if word), current)
+
+
+def _shown(key: str, value: OptionValue) -> str:
+    if key.endswith("_roles") and isinstance(value.value, tuple) and value.value:
+        return " ".join(f"<@&{role_id}>" for role_id in value.value)
+    return f"`{shorten(OPTIONS[key].show(value.value), 200)}`"
