@@ -1,0 +1,213 @@
+"""Talks to any OpenAI-compatible server, and learns by itself what that server does not take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from bot.adapters.chat_answer import Answer
+from bot.adapters.chat_call import DEFAULT_RETRIES, Call, Retries
+from bot.adapters.chat_context import find_context_tokens
+from bot.adapters.chat_failures import Failure, Trouble, words_of
+from bot.adapters.chat_quirks import Body, Quirks
+from bot.adapters.chat_request import Request
+from bot.adapters.chat_server import DEFAULT_TIMEOUTS, ChatServer, Stream, Timeouts, status_in
+from bot.core.chat import DEFAULT_SAMPLING, ChatMessage, Completion, OnText, Sampling
+from bot.core.token_count import TokenCounter
+from bot.errors import EmptyReply, ModelRefused
+
+_log = logging.getLogger(__name__)
+
+
+class OpenAIChatModel:
+    """A ChatModel over HTTP.
+
+    `quirks` is what `on_quirks_changed` gave for the same address and model some time ago, so that
+    a server's refusals are met once, not at every start. Until a server's first whole answer it is
+    unknown whether its thoughts lack their opening tag, so that answer reaches `on_text` at its end.
+
+    Neither exceptions nor log lines of this class hold the key, the address's user part or prompts:
+    its errors are not chained to the library's, whose texts may.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        model: str,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        retries: Retries = DEFAULT_RETRIES,
+        quirks: Mapping[str, object] | None = None,
+        on_quirks_changed: Callable[[dict[str, object]], None] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._model = model
+        self._timeouts = timeouts
+        self._retries = retries
+        self._quirks = Quirks.from_dict(quirks or {})
+        self._on_quirks_changed = on_quirks_changed
+        self._sleep = sleep
+        self._tokens = TokenCounter()
+        self._server = ChatServer(base_url=base_url, api_key=api_key, timeouts=timeouts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(model={self._model!r}, server={self._server.label!r})"
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model
+
+    @property
+    def quirks(self) -> dict[str, object]:
+        """What was learned about the server, ready for JSON; {} when it takes everything."""
+        return self._quirks.to_dict()
+
+    def count_tokens(self, text: str) -> int:
+        """See ChatModel.count_tokens."""
+        return self._tokens.count(text)
+
+    async def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        purpose: str,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, object] | None = None,
+        sampling: Sampling = DEFAULT_SAMPLING,
+        on_text: OnText | None = None,
+    ) -> Completion:
+        """See ChatModel.complete. Text that was shown is never shown again: when a stream breaks after
+        it, what came is returned as truncated; before it, the call is tried again.
+        """
+        request = Request(self._model, messages, max_tokens, stop, schema, sampling)
+        call = Call(request, purpose, on_text, before=self._quirks, quirks=self._quirks)
+        try:
+            async with asyncio.timeout(self._timeouts.total):
+                failure = await self._try_until_answered(call)
+        except TimeoutError:
+            failure = Failure(Trouble.TIMEOUT, text=f"{self._timeouts.total:g} s in all")
+        if failure is not None and not (call.shown and call.answer):
+            raise failure.as_error(self._server.label)
+        return self._completion(call)
+
+    async def context_tokens(self) -> int | None:
+        """See ChatModel.context_tokens. Waits a few seconds at most."""
+        try:
+            async with asyncio.timeout(2 * self._timeouts.question):
+                return await find_context_tokens(self._server.get, self._model)
+        except TimeoutError:
+            return None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._server.aclose()
+
+    async def _try_until_answered(self, call: Call) -> Failure | None:
+        """Ask, adapt and wait until there is an answer (None) or a failure that stays."""
+        retried = 0
+        while True:
+            body = call.request.body(call.quirks)
+            failure = await self._attempt(call, body)
+            if failure is None or call.shown:
+                return failure
+            if call.adapt(failure, body):
+                continue
+            wait = self._retries.wait(failure, retried)
+            if wait is None:
+                return failure
+            retried += 1
+            _log.warning(
+                "Model server %s failed (%s), again in %g s", self._server.label, failure.label, wait
+            )
+            await self._sleep(wait)
+
+    async def _attempt(self, call: Call, body: Body) -> Failure | None:
+        call.answer = Answer(model=self._model, headless_thoughts=call.quirks.headless_thoughts)
+        stream = await self._server.open(body, purpose=call.purpose)
+        if isinstance(stream, Failure):
+            return stream
+        try:
+            if _is_whole(stream.response.headers.get("content-type", "")):
+                return await self._take_whole(stream, call, call.answer)
+            return await self._take_stream(stream, call, call.answer)
+        finally:
+            await stream.close()
+
+    async def _take_whole(self, stream: Stream, call: Call, answer: Answer) -> Failure | None:
+        """Take the answer of a server that does not stream, or an error sent with status 200."""
+        try:
+            async with asyncio.timeout(self._timeouts.first_text):
+                await stream.response.aread()
+            text = stream.response.text
+        except Exception as error:  # as in ChatServer.open
+            return self._server.failure(error)
+        try:
+            whole = json.loads(text)
+        except ValueError:
+            return Failure(Trouble.GARBAGE, text=words_of(text)[:80] if text[:1] == "<" else "no JSON")
+        if isinstance(whole, Mapping) and whole.get("error"):
+            return self._server.read_failure(status_in(whole["error"], 200), whole["error"])
+        if not call.show(answer.take(whole) + answer.end()):
+            answer.close()
+        return None
+
+    async def _take_stream(self, stream: Stream, call: Call, answer: Answer) -> Failure | None:
+        chunks = aiter(stream)
+        while True:
+            try:
+                async with asyncio.timeout(self._patience(answer)):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                break
+            except Exception as error:  # as in ChatServer.open
+                if answer.finished:
+                    break  # the text is whole; only the usage or the last mark is missing
+                return self._server.failure(error)
+            if not call.show(answer.take(chunk)):
+                answer.close()
+                return None
+        if not call.show(answer.end()):
+            answer.close()
+        return None
+
+    def _patience(self, answer: Answer) -> float | None:
+        """Return how long the next chunk may take; before the text begins, the line's own timeout."""
+        if answer.finished:
+            return self._timeouts.usage
+        return self._timeouts.between if answer.begun else None
+
+    def _completion(self, call: Call) -> Completion:
+        """Return the answer of a call, remembering what it taught."""
+        assert call.answer is not None
+        answer = call.answer
+        completion = answer.completion()
+        self._remember(call, answer)
+        if completion.usage:
+            self._tokens.learn((m.content for m in call.request.messages), completion.usage.prompt_tokens)
+        if completion.text.strip():
+            return completion
+        if answer.filtered:
+            raise ModelRefused(f"A filter at {self._server.label} withheld the answer.")
+        if completion.finish_reason == "closed":
+            return completion
+        raise EmptyReply(f"The model at {self._server.label} answered without text.")
+
+    def _remember(self, call: Call, answer: Answer) -> None:
+        known = self._quirks.with_lessons(call.before, call.quirks)
+        known = known.with_thoughts(answer.headless_thoughts)
+        if known == self._quirks:
+            return
+        self._quirks = known
+        _log.info("Model server %s (%s) needs: %s", self._server.label, self._model, known.to_dict())
+        if self._on_quirks_changed is not None:
+            self._on_quirks_changed(known.to_dict())
+
+
+def _is_whole(content_type: str) -> bool:
+    """True when no stream follows, whatever was asked for."""
+    return "json" in content_type or "html" in content_type

@@ -1,0 +1,117 @@
+"""The HTTP side of a model server, through the openai package. The only module that imports it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import openai
+
+from bot.adapters.chat_failures import Failure, Trouble, read_failure
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+Stream = openai.AsyncStream[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. `first_text` counts silence on the line until text begins (a server's keep-alives are
+    no silence), `between` the gaps after it, `total` everything, retries and waiting included.
+    """
+
+    connect: float = 10.0
+    first_text: float = 120.0
+    between: float = 45.0
+    usage: float = 5.0
+    total: float = 240.0
+    question: float = 5.0
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+
+class ChatServer:
+    """Sends requests and turns every exception of the library into a Failure, which holds no secret."""
+
+    def __init__(self, *, base_url: str, api_key: str, timeouts: Timeouts) -> None:
+        address = urlsplit(base_url.strip())
+        plain = address._replace(netloc=address.netloc.rpartition("@")[2])
+        self.label = address.hostname or "the model server"
+        self._timeouts = timeouts
+        self._root = plain._replace(path="", query="", fragment="").geturl()
+        user = [unquote(part) for part in (address.username, address.password) if part]
+        self._secrets = (api_key, *user)
+        self._client = openai.AsyncOpenAI(
+            base_url=plain.geturl(),
+            api_key=api_key or "none",
+            max_retries=0,
+            default_headers=_authorization(address),
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=self.label not in _LOOPBACK),
+            timeout=openai.Timeout(
+                connect=timeouts.connect, read=timeouts.first_text, write=30.0, pool=timeouts.total
+            ),
+        )
+        # Taken from the environment by the library; no business of other servers.
+        self._client.organization = self._client.project = None
+
+    async def open(self, body: Mapping[str, object], *, purpose: str) -> Stream | Failure:
+        """Post a completion request and return its answer, unread. The caller closes it."""
+        try:
+            return await self._client.post(
+                "/chat/completions",
+                cast_to=object,
+                body=body,
+                options={"headers": {"X-Troupe-Purpose": purpose}},
+                stream=True,
+                stream_cls=Stream,
+            )
+        except Exception as error:  # whatever the library or the HTTP client below it raises
+            return self.failure(error)
+
+    async def get(self, path: str) -> object:
+        """Return the JSON at a path of the API, or with a leading "/" of the server; None without one."""
+        url = f"{self._root}{path}" if path.startswith("/") else f"/{path}"
+        try:
+            found = await self._client.get(url, cast_to=object, options={"timeout": self._timeouts.question})
+        except Exception:  # a question that may go unanswered, whatever the reason
+            return None
+        return found
+
+    def failure(self, error: Exception) -> Failure:
+        """Return our account of an exception of the library, which may hold the key or the prompt."""
+        if isinstance(error, openai.APIStatusError):
+            return self.read_failure(error.status_code, error.body, error.response.headers)
+        if isinstance(error, openai.APITimeoutError | TimeoutError):
+            return Failure(Trouble.TIMEOUT, text="silence")
+        if isinstance(error, openai.APIConnectionError):
+            cause = type(error.__cause__ or error).__name__
+            return Failure(Trouble.CONNECTION, text=cause)
+        if isinstance(error, openai.APIError):  # an error inside the stream
+            return self.read_failure(status_in(error.body, 500), error.body)
+        return Failure(Trouble.GARBAGE, text=type(error).__name__)
+
+    def read_failure(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
+        """Return the failure that an error answer describes."""
+        return read_failure(status, body, headers or {}, secrets=self._secrets)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def _authorization(address: SplitResult) -> dict[str, str]:
+    """Return the address's user part as a header, since addresses are logged by the HTTP client."""
+    if address.username is None:
+        return {}
+    pair = f"{unquote(address.username)}:{unquote(address.password or '')}"
+    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def status_in(error: object, default: int) -> int:
+    """Return the HTTP status that an error object names."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else default
+    return status if 400 <= status < 600 else default
