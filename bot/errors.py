@@ -2,6 +2,7 @@
 
 TroupeError
 ├── UserFacing              its text is shown to a member: what happened, what to do next
+│   └── NameTaken           another persona of the space has this name
 ├── SettingsError           the settings cannot be used; every problem is named at once
 ├── StorageError            the database did not do what was asked
 ├── SearchIndexError        the search index did not do what was asked; SQL still holds the truth
@@ -25,6 +26,10 @@ class TroupeError(Exception):
 
 class UserFacing(TroupeError):
     """Its text is shown to the member who caused it, as it is."""
+
+
+class NameTaken(UserFacing):
+    """Another persona of the space has this name (case and width folded)."""
 
 
 class SettingsError(TroupeError):

@@ -152,6 +152,9 @@ class Scratchpad:
     number: int = 0
     lines: tuple[Line, ...] = ()
     created_at: datetime | None = None
+    as_of: int = field(default=0, compare=False)
+    """How many edits and deletions of turns the store knew when this was read: what is read before the turns
+    shows which of them changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

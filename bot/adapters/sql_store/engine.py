@@ -1,0 +1,98 @@
+"""Opens the database: migrations first, then the five stores on one file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.memories import SqlMemories
+from bot.adapters.sql_store.migrate import MIGRATIONS, upgrade
+from bot.adapters.sql_store.personas import SqlPersonas
+from bot.adapters.sql_store.scenes import SqlScenes
+from bot.adapters.sql_store.settings import SqlSettings
+from bot.adapters.sql_store.tables import erasures, memories, outbox, personas, scenes, turns
+from bot.adapters.sql_store.turns import SqlTurns
+
+_COUNTED = {
+    "personas": sa.select(sa.func.count()).select_from(personas),
+    "scenes": sa.select(sa.func.count()).select_from(scenes),
+    "turns": sa.select(sa.func.count()).where(turns.c.deleted_at.is_(None)),
+    "turns_to_summarise": sa.select(sa.func.count()).where(
+        turns.c.deleted_at.is_(None), turns.c.covered_by.is_(None), turns.c.kind != "ooc"
+    ),
+    "memories": sa.select(sa.func.count()).select_from(memories),
+    "outbox_open": sa.select(sa.func.count()).where(outbox.c.closed_at.is_(None)),
+    "keys_to_erase": sa.select(sa.func.count()).where(erasures.c.erased_at.is_(None)),
+}
+
+
+class SqlStore:
+    """The five stores of `bot.core.ports` on one SQLite file."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+        self.turns = SqlTurns(database=database)
+        self.scenes = SqlScenes(database=database)
+        self.personas = SqlPersonas(database=database)
+        self.memories = SqlMemories(database=database)
+        self.settings = SqlSettings(database=database)
+
+    def write(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A write transaction for one's own statements; writers take turns in the order they came."""
+        return self._database.transaction()
+
+    async def describe(self) -> dict[str, int | str]:
+        """What `python -m bot check` shows: `check` ("ok", or SQLite's first complaint), `schema` (the newest
+        migration applied), `path`, sizes in bytes, and counts. Reads the whole file."""
+
+        async def work(connection: AsyncConnection) -> dict[str, int | str]:
+            check = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar_one()
+            schema = (
+                await connection.exec_driver_sql("SELECT version_num FROM alembic_version")
+            ).scalar_one()
+            counts = {
+                name: int((await connection.execute(count)).scalar_one()) for name, count in _COUNTED.items()
+            }
+            return {"check": str(check), "schema": str(schema), **counts}
+
+        found = await self._database.read(work, snapshot=True)
+        path = self._database.path
+        sizes = await asyncio.to_thread(lambda: (_size(path), _size(path.with_name(path.name + "-wal"))))
+        return {"path": str(path), "size_bytes": sizes[0], "wal_bytes": sizes[1], **found}
+
+    async def truncate_wal(self) -> bool:
+        """Moves all pages out of the write-ahead log and empties it, so that bytes of deleted texts are gone
+        from the disk's file too. False when a reader was in the way for five seconds; ask again later."""
+        async with self._database.standstill() as connection:
+            row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+        return bool(row[0] == 0)
+
+
+@asynccontextmanager
+async def open_store(
+    path: Path,
+    *,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    script_location: Path = MIGRATIONS,
+) -> AsyncIterator[SqlStore]:
+    """The stores on this file, made when missing and brought to the newest schema. `clock` gives aware times.
+
+    StorageError, saying what to do, when the file is damaged, locked, read-only or from a newer version.
+    """
+    await asyncio.to_thread(upgrade, path, script_location)
+    database = Database(path=path, clock=clock)
+    try:
+        yield SqlStore(database=database)
+    finally:
+        await database.close()
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,152 @@
+"""What an edit or a deletion takes with it, in every revision and every kind of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.columns import UtcDateTime
+from bot.adapters.sql_store.tables import (
+    counters,
+    erasures,
+    line_sources,
+    memories,
+    memory_sources,
+    outbox,
+    scratchpad_lines,
+    style_samples,
+    turns,
+)
+
+_CHANGES = "changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The new text of one turn and when it became so."""
+
+    turn_id: int
+    text: str
+    edited_at: datetime
+
+
+async def change_number(connection: AsyncConnection) -> int:
+    """How many times turns were changed so far. What is read now is stale once a turn has a higher number."""
+    found = sa.select(counters.c.number).where(counters.c.name == _CHANGES)
+    return int((await connection.execute(found)).scalar() or 0)
+
+
+async def wipe_turns(
+    connection: AsyncConnection, turn_ids: Collection[int], now: datetime
+) -> tuple[int, ...]:
+    """Takes text and name from turns and removes all that was made of them; the ids of removed memories."""
+    gone: list[int] = []
+    number = await _next_change(connection)
+    for some in portions(turn_ids):
+        await _remove_lines(connection, some)
+        gone.extend(await _remove_memories(connection, some, now, own=True))
+        await connection.execute(
+            sa.update(turns)
+            .where(turns.c.id.in_(some))
+            .values(text="", speaker="", deleted_at=now, changed=number)
+        )
+        closed = sa.func.coalesce(outbox.c.closed_at, sa.literal(now, UtcDateTime()))
+        await connection.execute(
+            sa.update(outbox).where(outbox.c.turn_id.in_(some)).values(text="", closed_at=closed)
+        )
+    return tuple(sorted(gone))
+
+
+async def reword_turn(connection: AsyncConnection, words: Words, now: datetime) -> tuple[int, ...]:
+    """Gives a turn other words and removes what was made of the old ones; the ids of memories to be shown
+    no more, the turn's own among them until it is encoded again."""
+    number = await _next_change(connection)
+    ids = [words.turn_id]
+    await _remove_lines(connection, ids)
+    gone = await _remove_memories(connection, ids, now, own=False)
+    own = sa.select(memories.c.id, memories.c.space_id).where(memories.c.turn_id == words.turn_id)
+    mine = [(row.id, row.space_id) for row in await connection.execute(own)]
+    await connection.execute(
+        sa.update(memories)
+        .where(memories.c.turn_id == words.turn_id)
+        .values(indexed_by=None, emotion=None, emotion_source=None)
+    )
+    await queue_erasures(connection, mine, now)
+    await connection.execute(
+        sa.update(turns)
+        .where(turns.c.id == words.turn_id)
+        .values(text=words.text, edited_at=words.edited_at, changed=number, covered_by=None)
+    )
+    return tuple(sorted([*gone, *(memory for memory, _ in mine)]))
+
+
+async def remove_memories(connection: AsyncConnection, memory_ids: Collection[int], now: datetime) -> None:
+    """Removes memories; one of a turn takes the turn's words and all that was made of them with it."""
+    said: list[int] = []
+    for some in portions(memory_ids):
+        found = await connection.execute(
+            sa.select(memories.c.id, memories.c.space_id, memories.c.turn_id).where(memories.c.id.in_(some))
+        )
+        rows = found.all()
+        said.extend(row.turn_id for row in rows if row.turn_id is not None)
+        await _drop(connection, [(row.id, row.space_id) for row in rows if row.turn_id is None], now)
+    if said:
+        await wipe_turns(connection, said, now)
+
+
+async def queue_erasures(
+    connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime
+) -> None:
+    """(memory id, space id) pairs whose rows must leave the index."""
+    if not keys:
+        return
+    insert = upsert(erasures)
+    await connection.execute(
+        # The bytes of an earlier removal may still wait: `since` keeps the older time.
+        insert.on_conflict_do_update(index_elements=["memory_id"], set_={"erased_at": None}),
+        [{"memory_id": memory, "space_id": space, "since": now, "erased_at": None} for memory, space in keys],
+    )
+
+
+async def _next_change(connection: AsyncConnection) -> int:
+    insert = upsert(counters).values(name=_CHANGES, number=1)
+    raised = insert.on_conflict_do_update(
+        index_elements=["name"], set_={"number": counters.c.number + 1}
+    ).returning(counters.c.number)
+    return int((await connection.execute(raised)).scalar_one())
+
+
+async def _remove_lines(connection: AsyncConnection, turn_ids: list[int]) -> None:
+    """Removes the lines that name these turns; all turns of those lines wait to be summarised again."""
+    naming = sa.select(line_sources.c.line_id).where(line_sources.c.turn_id.in_(turn_ids))
+    lines = set((await connection.execute(naming)).scalars())
+    for some in portions(lines):
+        beside = sa.select(line_sources.c.turn_id).where(line_sources.c.line_id.in_(some))
+        await connection.execute(sa.update(turns).where(turns.c.id.in_(beside)).values(covered_by=None))
+        await connection.execute(sa.delete(scratchpad_lines).where(scratchpad_lines.c.id.in_(some)))
+
+
+async def _remove_memories(
+    connection: AsyncConnection, turn_ids: list[int], now: datetime, *, own: bool
+) -> list[int]:
+    made = sa.select(memory_sources.c.memory_id).where(memory_sources.c.turn_id.in_(turn_ids))
+    about: sa.ColumnElement[bool] = memories.c.id.in_(made)
+    if own:
+        about = sa.or_(about, memories.c.turn_id.in_(turn_ids))
+    found = await connection.execute(sa.select(memories.c.id, memories.c.space_id).where(about))
+    keys = [(row.id, row.space_id) for row in found]
+    await _drop(connection, keys, now)
+    await connection.execute(sa.delete(style_samples).where(style_samples.c.turn_id.in_(turn_ids)))
+    return [memory for memory, _ in keys]
+
+
+async def _drop(connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime) -> None:
+    for some in portions(memory for memory, _ in keys):
+        await connection.execute(sa.delete(memories).where(memories.c.id.in_(some)))
+    await queue_erasures(connection, keys, now)

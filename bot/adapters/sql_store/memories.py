@@ -1,0 +1,211 @@
+"""The store of long-term memories, and the work that the search index still has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.forgetting import remove_memories
+from bot.adapters.sql_store.memory_rows import (
+    SELECT_MEMORIES,
+    insert_memories,
+    memories_by_ids,
+    select_memories,
+)
+from bot.adapters.sql_store.tables import audience_members, erasures, memories
+from bot.core.types import Memory, MemoryDraft
+from bot.core.vectors import Vector
+
+_HEADS = "head:%"  # sources of the small head, which any other source is better than
+_LEAVING = sa.select(erasures.c.memory_id).where(erasures.c.erased_at.is_(None))
+
+
+class SqlMemories:
+    """Fulfils `bot.core.ports.MemoryStore`."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def by_ids(self, memory_ids: Collection[int]) -> list[Memory]:
+        """Ascending by id; those that are gone are left out."""
+        return await self._database.read(
+            lambda connection: memories_by_ids(connection, memory_ids), snapshot=True
+        )
+
+    async def of_story(self, story_id: int, *, after_id: int = 0, limit: int = 2000) -> list[Memory]:
+        """See the port."""
+        which = sa.and_(memories.c.story_id == story_id, memories.c.id > after_id)
+        page = SELECT_MEMORIES.where(which).order_by(memories.c.id).limit(limit)
+        return await self._database.read(lambda connection: select_memories(connection, page), snapshot=True)
+
+    async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
+        """Turn id to the id of the memory made with it; turns that are gone are left out."""
+
+        async def work(connection: AsyncConnection) -> dict[int, int]:
+            found: dict[int, int] = {}
+            for some in portions(turn_ids):
+                which = sa.select(memories.c.turn_id, memories.c.id).where(memories.c.turn_id.in_(some))
+                found.update((turn, memory) for turn, memory in await connection.execute(which))
+            return found
+
+        return await self._database.read(work)
+
+    async def audiences_with(self, persona_id: int) -> tuple[int, ...]:
+        """Ids of the sets of witnesses that this persona belongs to, ascending."""
+        which = sa.select(audience_members.c.audience_id).where(audience_members.c.persona_id == persona_id)
+
+        async def work(connection: AsyncConnection) -> tuple[int, ...]:
+            return tuple((await connection.execute(which.order_by(audience_members.c.audience_id))).scalars())
+
+        return await self._database.read(work)
+
+    async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
+        """Stores them in order. ValueError for kind `turn`."""
+        return await self._database.write(lambda connection: insert_memories(connection, drafts))
+
+    async def remove(self, memory_ids: Collection[int]) -> None:
+        """See the port; with a turn's text go the lines, memories and samples that name the turn."""
+        now = self._database.now()
+        await self._database.write(lambda connection: remove_memories(connection, memory_ids, now))
+
+    # ------------------------------------------------------------ the index's work
+    async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
+        """See the port. A memory whose old key must still be erased comes only after that."""
+
+        async def work(connection: AsyncConnection) -> list[Memory]:
+            waiting: set[int] = set()
+            for condition in _not_indexed_by(encoder_id):
+                some = sa.select(memories.c.id).where(condition, memories.c.id.not_in(_LEAVING))
+                waiting.update(
+                    (await connection.execute(some.order_by(memories.c.id).limit(limit))).scalars()
+                )
+            return await memories_by_ids(connection, sorted(waiting)[:limit])
+
+        return await self._database.read(work, snapshot=True)
+
+    async def count_to_index(self, encoder_id: str) -> int:
+        """How many memories this encoder has not indexed yet."""
+
+        async def work(connection: AsyncConnection) -> int:
+            count = 0
+            for condition in _not_indexed_by(encoder_id):
+                found = await connection.execute(sa.select(sa.func.count(memories.c.id)).where(condition))
+                count += int(found.scalar_one())
+            return count
+
+        return await self._database.read(work, snapshot=True)
+
+    async def indexed(
+        self, encoder_id: str, emotions: Mapping[int, tuple[Vector, str]], memory_ids: Collection[int]
+    ) -> None:
+        """See the port (`emotions` by memory id; a head's numbers give way to any other source's). Memories
+        edited since they were handed out stay unmarked."""
+
+        async def work(connection: AsyncConnection) -> None:
+            for some in portions(memory_ids):
+                which = sa.and_(memories.c.id.in_(some), memories.c.id.not_in(_LEAVING))
+                await connection.execute(sa.update(memories).where(which).values(indexed_by=encoder_id))
+            worse = sa.or_(memories.c.emotion.is_(None), memories.c.emotion_source.like(_HEADS))
+            rows = _emotion_rows(emotions)
+            if rows:
+                which = sa.and_(memories.c.id == sa.bindparam("which"), memories.c.id.not_in(_LEAVING), worse)
+                await connection.execute(_set_emotion(which), rows)
+
+        await self._database.write(work)
+
+    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
+        """See the port."""
+        rows = _emotion_rows(emotions)
+        if not rows:
+            return
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
+
+        await self._database.write(work)
+
+    async def to_erase(self, limit: int) -> list[tuple[int, int]]:
+        """See the port; erase these before indexing anew."""
+        which = (
+            sa.select(erasures.c.space_id, erasures.c.memory_id)
+            .where(erasures.c.erased_at.is_(None))
+            .order_by(erasures.c.memory_id)
+            .limit(limit)
+        )
+
+        async def work(connection: AsyncConnection) -> list[tuple[int, int]]:
+            return [(space, memory) for space, memory in await connection.execute(which)]
+
+        return await self._database.read(work)
+
+    async def erased(self, memory_ids: Collection[int]) -> None:
+        """The keys left the index; their bytes now wait for a rewrite."""
+        now = self._database.now()
+
+        async def work(connection: AsyncConnection) -> None:
+            for some in portions(memory_ids):
+                which = sa.and_(erasures.c.memory_id.in_(some), erasures.c.erased_at.is_(None))
+                await connection.execute(sa.update(erasures).where(which).values(erased_at=now))
+
+        await self._database.write(work)
+
+    async def to_rewrite(self) -> list[tuple[int, datetime]]:
+        """(space id, when the first of its waiting removals was asked for), longest waiting first."""
+        since = sa.func.min(erasures.c.since, type_=erasures.c.since.type)
+        which = (
+            sa.select(erasures.c.space_id, since)
+            .where(erasures.c.erased_at.is_not(None))
+            .group_by(erasures.c.space_id)
+            .order_by(since)
+        )
+
+        async def work(connection: AsyncConnection) -> list[tuple[int, datetime]]:
+            return [(space, time) for space, time in await connection.execute(which)]
+
+        return await self._database.read(work)
+
+    async def rewritten(self, space_id: int, before: datetime) -> None:
+        """The table was written anew as it stood at `before`: removals erased until then are done."""
+        done = sa.and_(erasures.c.space_id == space_id, erasures.c.erased_at <= before)
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(sa.delete(erasures).where(done))
+
+        await self._database.write(work)
+
+    async def restart_index(self, encoder_id: str) -> int:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> int:
+            marked = memories.c.indexed_by.is_not(None)
+            await connection.execute(sa.update(memories).where(marked).values(indexed_by=None))
+            return int((await connection.execute(sa.select(sa.func.count(memories.c.id)))).scalar_one())
+
+        return await self._database.write(work)
+
+
+def _not_indexed_by(encoder_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """Three ranges of one index; `!=` would read every row each time nothing waits."""
+    mark = memories.c.indexed_by
+    return mark.is_(None), mark < encoder_id, mark > encoder_id
+
+
+def _emotion_rows(emotions: Mapping[int, tuple[Vector, str]]) -> list[dict[str, Any]]:
+    return [
+        {"which": which, "new_emotion": vector, "new_source": source}
+        for which, (vector, source) in emotions.items()
+    ]
+
+
+def _set_emotion(which: sa.ColumnElement[bool]) -> sa.Update:
+    return (
+        sa.update(memories)
+        .where(which)
+        .values(emotion=sa.bindparam("new_emotion"), emotion_source=sa.bindparam("new_source"))
+    )

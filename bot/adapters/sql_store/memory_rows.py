@@ -1,0 +1,162 @@
+"""Memories as rows. The words of a turn's memory are the turn's own, joined in when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import UTC
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.audiences import audience_ids, members_key, read_key
+from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.tables import audiences, memories, memory_owners, memory_sources, turns
+from bot.core.types import NOBODY, Memory, MemoryDraft, MemoryKind
+
+_KINDS = {kind.value: kind for kind in MemoryKind}
+SELECT_MEMORIES = sa.select(
+    memories.c.id,
+    memories.c.kind,
+    memories.c.space_id,
+    memories.c.place_id,
+    memories.c.story_id,
+    memories.c.scene_id,
+    memories.c.turn_id,
+    memories.c.audience_id,
+    memories.c.created_at,
+    memories.c.importance,
+    memories.c.emotion,
+    memories.c.emotion_source,
+    memories.c.superseded_by,
+    memories.c.subject,
+    memories.c.story_time,
+    sa.func.coalesce(memories.c.text, turns.c.text).label("words"),
+    sa.func.coalesce(turns.c.speaker, memories.c.speaker).label("said_by"),
+    turns.c.owner_id,
+    audiences.c.members,
+).select_from(memories.join(audiences).outerjoin(turns, turns.c.id == memories.c.turn_id))
+
+
+async def select_memories(connection: AsyncConnection, statement: sa.Select[Any]) -> list[Memory]:
+    """The memories of a `SELECT_MEMORIES`, in its order. Call it in a snapshot."""
+    rows = (await connection.execute(statement)).all()
+    made = [row.id for row in rows if row.turn_id is None]
+    sources = await _beside(connection, memory_sources, memory_sources.c.turn_id, made)
+    owners = await _beside(connection, memory_owners, memory_owners.c.owner_id, made)
+    return [_memory_of(row, sources, owners) for row in rows]
+
+
+async def memories_by_ids(connection: AsyncConnection, memory_ids: Collection[int]) -> list[Memory]:
+    """Ascending by id; those that are gone are left out. Call it in a snapshot."""
+    found: list[Memory] = []
+    for some in portions(memory_ids):
+        which = SELECT_MEMORIES.where(memories.c.id.in_(some)).order_by(memories.c.id)
+        found.extend(await select_memories(connection, which))
+    return found
+
+
+async def insert_memories(connection: AsyncConnection, drafts: Sequence[MemoryDraft]) -> list[Memory]:
+    """Stores memories of all kinds but `turn` (ValueError), with sources and owners; ids grow in order."""
+    if any(draft.kind is MemoryKind.TURN for draft in drafts):
+        raise ValueError("a turn's memory is made together with its turn")
+    if not drafts:
+        return []
+    audience = await audience_ids(connection, [draft.witnesses for draft in drafts])
+    rows = [_row(draft, audience[members_key(draft.witnesses)]) for draft in drafts]
+    insert = sa.insert(memories).returning(memories.c.id, sort_by_parameter_order=True)
+    ids = (await connection.execute(insert, rows)).scalars().all()
+    stored = [
+        _stored(draft, id_, row["audience_id"]) for draft, id_, row in zip(drafts, ids, rows, strict=True)
+    ]
+    sources = [{"memory_id": made.id, "turn_id": turn} for made in stored for turn in made.sources]
+    if sources:
+        await connection.execute(sa.insert(memory_sources), sources)
+    owners = [{"memory_id": made.id, "owner_id": owner} for made in stored for owner in made.owner_ids]
+    if owners:
+        await connection.execute(sa.insert(memory_owners), owners)
+    return stored
+
+
+async def _beside(
+    connection: AsyncConnection, table: sa.Table, value: sa.Column[Any], memory_ids: Collection[int]
+) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
+    for some in portions(memory_ids):
+        which = sa.select(table.c.memory_id, value).where(table.c.memory_id.in_(some)).order_by(value)
+        for memory_id, other in await connection.execute(which):
+            found[memory_id] = (*found.get(memory_id, ()), other)
+    return found
+
+
+def _memory_of(
+    row: Row[Any], sources: dict[int, tuple[int, ...]], owners: dict[int, tuple[int, ...]]
+) -> Memory:
+    said = row.turn_id is not None
+    owner = (row.owner_id,) if said and row.owner_id != NOBODY else ()
+    return Memory(
+        kind=_KINDS[row.kind],
+        space_id=row.space_id,
+        place_id=row.place_id,
+        story_id=row.story_id,
+        scene_id=row.scene_id,
+        text=row.words,
+        created_at=row.created_at,
+        witnesses=read_key(row.members),
+        sources=(row.turn_id,) if said else sources.get(row.id, ()),
+        owner_ids=owner if said else owners.get(row.id, ()),
+        speaker=row.said_by,
+        subject=row.subject,
+        story_time=row.story_time,
+        importance=row.importance,
+        emotion=row.emotion,
+        emotion_source=row.emotion_source,
+        id=row.id,
+        turn_id=row.turn_id,
+        audience_id=row.audience_id,
+        superseded_by=row.superseded_by,
+    )
+
+
+def _row(draft: MemoryDraft, audience_id: int) -> dict[str, Any]:
+    return {
+        "kind": draft.kind.value,
+        "space_id": draft.space_id,
+        "place_id": draft.place_id,
+        "story_id": draft.story_id,
+        "scene_id": draft.scene_id,
+        "audience_id": audience_id,
+        "created_at": draft.created_at,
+        "importance": draft.importance,
+        "emotion": draft.emotion,
+        "emotion_source": draft.emotion_source,
+        "speaker": draft.speaker,
+        "subject": draft.subject,
+        "story_time": draft.story_time,
+        "text": draft.text,
+    }
+
+
+def _stored(draft: MemoryDraft, memory_id: int, audience_id: int) -> Memory:
+    """The memory exactly as it will be read again."""
+    return Memory(
+        kind=draft.kind,
+        space_id=draft.space_id,
+        place_id=draft.place_id,
+        story_id=draft.story_id,
+        scene_id=draft.scene_id,
+        text=draft.text,
+        created_at=draft.created_at.astimezone(UTC),
+        witnesses=tuple(sorted(set(draft.witnesses))),
+        sources=tuple(sorted(set(draft.sources))),
+        owner_ids=tuple(sorted(set(draft.owner_ids))),
+        speaker=draft.speaker,
+        subject=draft.subject,
+        story_time=draft.story_time,
+        importance=draft.importance,
+        emotion=draft.emotion,
+        emotion_source=draft.emotion_source,
+        id=memory_id,
+        audience_id=audience_id,
+    )

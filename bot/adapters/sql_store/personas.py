@@ -1,0 +1,157 @@
+"""The store of personas and of the replies that keep their voice."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Row
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.names import fold_name
+from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples
+from bot.core.types import Persona, StyleSample
+from bot.errors import NameTaken, StorageError
+
+
+class SqlPersonas:
+    """Fulfils `bot.core.ports.PersonaStore`."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def create(self, persona: Persona) -> Persona:
+        """See the port. The revision starts at 1."""
+
+        async def work(connection: AsyncConnection) -> Persona:
+            insert = sa.insert(personas).values(**_row(persona), revision=1).returning(personas.c.id)
+            try:
+                persona_id = int((await connection.execute(insert)).scalar_one())
+            except IntegrityError as error:
+                raise _name_taken(persona) from error
+            return await _existing(connection, persona_id)
+
+        return await self._database.write(work)
+
+    async def update(self, persona: Persona) -> Persona:
+        """See the port. StorageError when there is no such persona, NameTaken as for `create`."""
+        now = self._database.now()
+        return await self._database.write(lambda connection: _update(connection, persona, now))
+
+    async def delete(self, persona_id: int) -> None:
+        """The persona, its history, samples and moods; it leaves every cast. What it said stays."""
+        await self._execute(sa.delete(personas).where(personas.c.id == persona_id))
+
+    async def get(self, persona_id: int) -> Persona | None:
+        """The persona, or None."""
+        found = await self._select(personas.c.id == persona_id)
+        return found[0] if found else None
+
+    async def named(self, space_id: int, name: str) -> Persona | None:
+        """The one that has this name now, differences of case and width aside."""
+        found = await self._select(
+            sa.and_(personas.c.space_id == space_id, personas.c.folded_name == fold_name(name))
+        )
+        return found[0] if found else None
+
+    async def of_space(self, space_id: int) -> list[Persona]:
+        """By name."""
+        return await self._select(personas.c.space_id == space_id)
+
+    async def samples(self, persona_id: int) -> list[StyleSample]:
+        """Oldest first."""
+        which = sa.select(style_samples).where(style_samples.c.persona_id == persona_id)
+
+        async def work(connection: AsyncConnection) -> list[StyleSample]:
+            found = await connection.execute(which.order_by(style_samples.c.id))
+            return [StyleSample(**row._mapping) for row in found]
+
+        return await self._database.read(work)
+
+    async def add_sample(self, persona_id: int, text: str, turn_id: int | None) -> None:
+        """A sample of a turn goes when the turn is edited or deleted."""
+        await self._execute(
+            sa.insert(style_samples).values(persona_id=persona_id, text=text, turn_id=turn_id)
+        )
+
+    async def drop_samples(self, persona_id: int) -> None:
+        """All of them but the pinned ones."""
+        which = sa.and_(style_samples.c.persona_id == persona_id, ~style_samples.c.pinned)
+        await self._execute(sa.delete(style_samples).where(which))
+
+    async def _select(self, which: sa.ColumnElement[bool]) -> list[Persona]:
+        async def work(connection: AsyncConnection) -> list[Persona]:
+            found = await connection.execute(
+                sa.select(personas).where(which).order_by(personas.c.folded_name)
+            )
+            return [_persona_of(row) for row in found]
+
+        return await self._database.read(work)
+
+    async def _execute(self, statement: sa.Executable) -> None:
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(statement)
+
+        await self._database.write(work)
+
+
+async def _update(connection: AsyncConnection, persona: Persona, now: datetime) -> Persona:
+    former = await _existing(connection, persona.id)
+    await connection.execute(
+        sa.insert(persona_revisions).values(
+            persona_id=former.id,
+            revision=former.revision,
+            name=former.name,
+            card=dict(former.card),
+            replaced_at=now,
+        )
+    )
+    values = {**_row(persona), "revision": former.revision + 1}
+    try:
+        await connection.execute(sa.update(personas).where(personas.c.id == persona.id).values(**values))
+    except IntegrityError as error:
+        raise _name_taken(persona) from error
+    return await _existing(connection, persona.id)
+
+
+async def _existing(connection: AsyncConnection, persona_id: int) -> Persona:
+    row = (await connection.execute(sa.select(personas).where(personas.c.id == persona_id))).first()
+    if row is None:
+        raise StorageError(f"Persona {persona_id} is not in the database.")
+    return _persona_of(row)
+
+
+def _name_taken(persona: Persona) -> NameTaken:
+    return NameTaken(f"There is already a persona called {persona.name} here. Choose another name.")
+
+
+def _row(persona: Persona) -> dict[str, Any]:
+    return {
+        "space_id": persona.space_id,
+        "name": persona.name,
+        "folded_name": fold_name(persona.name),
+        "created_by": persona.created_by,
+        "temperament": persona.temperament,
+        "former_names": list(persona.former_names),
+        "avatar_url": persona.avatar_url,
+        "card": dict(persona.card),
+        "avatar": persona.avatar,
+    }
+
+
+def _persona_of(row: Row[Any]) -> Persona:
+    return Persona(
+        id=row.id,
+        space_id=row.space_id,
+        name=row.name,
+        card=row.card,
+        temperament=row.temperament,
+        former_names=tuple(row.former_names),
+        avatar=row.avatar,
+        avatar_url=row.avatar_url,
+        revision=row.revision,
+        created_by=row.created_by,
+    )

@@ -1,0 +1,132 @@
+"""Scratchpads as rows: revisions, their lines, and the turns that each line comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.forgetting import change_number
+from bot.adapters.sql_store.memory_rows import insert_memories
+from bot.adapters.sql_store.tables import line_sources, scratchpad_lines, scratchpad_revisions, turns
+from bot.core.types import Line, MemoryDraft, Scratchpad
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a new revision brings: its lines, the turns it covers, and memories made along the way."""
+
+    lines: Sequence[Line]
+    covers: Collection[int]
+    memories: Sequence[MemoryDraft]
+
+    def turn_ids(self) -> set[int]:
+        """Every turn that is covered or named."""
+        named = {turn for line in self.lines for turn in line.sources}
+        return named.union(self.covers, *(memory.sources for memory in self.memories))
+
+
+async def select_revisions(connection: AsyncConnection, scene_id: int, limit: int) -> list[Scratchpad]:
+    """The newest revisions, newest first. Call it in a snapshot."""
+    as_of = await change_number(connection)
+    found = await connection.execute(
+        sa.select(scratchpad_revisions)
+        .where(scratchpad_revisions.c.scene_id == scene_id)
+        .order_by(scratchpad_revisions.c.number.desc())
+        .limit(limit)
+    )
+    rows = found.all()
+    lines = await _select_lines(connection, [row.id for row in rows])
+    return [
+        Scratchpad(scene_id, row.id, row.number, tuple(lines.get(row.id, ())), row.created_at, as_of)
+        for row in rows
+    ]
+
+
+async def newest_scratchpad(connection: AsyncConnection, scene_id: int) -> Scratchpad:
+    """The newest revision, or revision 0. Call it in a snapshot."""
+    found = await select_revisions(connection, scene_id, 1)
+    return found[0] if found else Scratchpad(scene_id, as_of=await change_number(connection))
+
+
+async def rewrite(
+    connection: AsyncConnection,
+    before: Scratchpad,
+    new: Rewrite,
+    now: datetime,
+) -> Scratchpad | None:
+    """The next revision with all that belongs to it, or None when `before` or a turn has changed since."""
+    newest = sa.select(sa.func.max(scratchpad_revisions.c.id)).where(
+        scratchpad_revisions.c.scene_id == before.scene_id
+    )
+    if ((await connection.execute(newest)).scalar() or 0) != before.revision_id:
+        return None
+    if not await _unchanged(connection, before, new.turn_ids()):
+        return None
+    insert = sa.insert(scratchpad_revisions).values(
+        scene_id=before.scene_id, number=before.number + 1, created_at=now
+    )
+    revision = int((await connection.execute(insert.returning(scratchpad_revisions.c.id))).scalar_one())
+    await _insert_lines(connection, revision, new.lines)
+    for some in portions(new.covers):
+        await connection.execute(sa.update(turns).where(turns.c.id.in_(some)).values(covered_by=revision))
+    await insert_memories(connection, new.memories)
+    as_of = await change_number(connection)
+    return Scratchpad(before.scene_id, revision, before.number + 1, tuple(new.lines), now, as_of)
+
+
+async def _unchanged(connection: AsyncConnection, before: Scratchpad, turn_ids: Collection[int]) -> bool:
+    """Whether all these turns live and read as they did when `before` was read."""
+    same = 0
+    for some in portions(turn_ids):
+        count = sa.select(sa.func.count()).where(
+            turns.c.id.in_(some),
+            turns.c.scene_id == before.scene_id,
+            turns.c.deleted_at.is_(None),
+            turns.c.changed <= before.as_of,
+        )
+        same += int((await connection.execute(count)).scalar_one())
+    return same == len(set(turn_ids))
+
+
+async def _insert_lines(connection: AsyncConnection, revision_id: int, lines: Sequence[Line]) -> None:
+    if any(not line.sources for line in lines):
+        raise ValueError("a line of the scratchpad must name the turns it comes from")
+    if not lines:
+        return
+    rows = [
+        {"revision_id": revision_id, "position": position, "section": line.section, "text": line.text}
+        for position, line in enumerate(lines)
+    ]
+    insert = sa.insert(scratchpad_lines).returning(scratchpad_lines.c.id, sort_by_parameter_order=True)
+    ids = (await connection.execute(insert, rows)).scalars().all()
+    sources = [
+        {"line_id": line_id, "turn_id": turn_id, "position": position}
+        for line_id, line in zip(ids, lines, strict=True)
+        for position, turn_id in enumerate(dict.fromkeys(line.sources))
+    ]
+    await connection.execute(sa.insert(line_sources), sources)
+
+
+async def _select_lines(connection: AsyncConnection, revision_ids: Collection[int]) -> dict[int, list[Line]]:
+    lines: dict[int, list[Line]] = {}
+    for some in portions(revision_ids):
+        found = await connection.execute(
+            sa.select(scratchpad_lines, line_sources.c.turn_id)
+            .join_from(scratchpad_lines, line_sources)
+            .where(scratchpad_lines.c.revision_id.in_(some))
+            .order_by(scratchpad_lines.c.revision_id, scratchpad_lines.c.position, line_sources.c.position)
+        )
+        last = 0
+        for row in found:
+            here = lines.setdefault(row.revision_id, [])
+            if row.id == last:
+                here[-1] = Line(row.section, row.text, (*here[-1].sources, row.turn_id))
+            else:
+                here.append(Line(row.section, row.text, (row.turn_id,)))
+            last = row.id
+    return lines
