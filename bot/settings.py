@@ -41,8 +41,6 @@ def _address(value: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("not an http address")
-    if "@" in parts.netloc:
-        raise ValueError("holds a password")
     return address
 
 
@@ -64,9 +62,7 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-_URL = About(
-    "the address of an OpenAI-compatible server, up to /v1, without a password", "http://127.0.0.1:11434/v1"
-)
+_URL = About("the address of an OpenAI-compatible server, up to /v1", "http://127.0.0.1:11434/v1")
 _KEY = About("the key of that server, one word", "sk-your-key")
 _NAME = About("a model's name as its server lists it, or `bundled`", "gpt-4o-mini")
 Address = Annotated[str, AfterValidator(_address)]
@@ -83,22 +79,22 @@ class Settings(BaseModel):
         BeforeValidator(_without_prefix),
         About("the bot's token from Discord's developer portal, one word", "your-bot-token"),
     ] = None
-    llm_base_url: Annotated[Address | None, _URL] = None
+    llm_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
     llm_api_key: Annotated[Secret | None, _KEY] = None
     llm_model: Annotated[str | None, _NAME] = None
     llm_concurrency: Annotated[
         int | None, Field(ge=1, le=64), About("how many calls run at once, from 1 to 64", "4")
     ] = None
     llm_timeout_s: Annotated[
-        float, Field(ge=5, le=3600), About("seconds that one call may take, from 5 to 3600", "120")
-    ] = 120.0
+        float, Field(ge=5, le=3600), About("seconds that one call may take, from 5 to 3600", "240")
+    ] = 240.0
     llm_temperature: Annotated[
         float | None,
         Field(ge=0, le=2),
         BeforeValidator(_server_is_none),
         About("a number from 0 to 2, or `server` to leave it to the server", "0.8"),
     ] = 0.8
-    llm_background_base_url: Annotated[Address | None, _URL] = None
+    llm_background_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
     llm_background_api_key: Annotated[Secret | None, _KEY] = None
     llm_background_model: Annotated[str | None, _NAME] = None
     context_tokens: Annotated[
@@ -173,7 +169,7 @@ class Settings(BaseModel):
         """The language model in words for a person."""
         if self.bundled_model:
             return "the bundled language model (SmolLM2-135M)"
-        return f"{self.llm_model} at {self.llm_base_url}"
+        return f"{self.llm_model} at {_without_user(self.llm_base_url or '')}"
 
     @property
     def concurrency(self) -> int:
@@ -182,13 +178,26 @@ class Settings(BaseModel):
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+        values = (self.discord_token, self.llm_api_key, self.llm_background_api_key)
+        passwords = (
+            urlsplit(address).password
+            for address in (self.llm_base_url, self.llm_background_base_url)
+            if address
+        )
+        return (
+            *(value.get_secret_value() for value in values if value is not None),
+            *(password for password in passwords if password),
+        )
 
 
 def variables() -> tuple[str, ...]:
     """The names of all settings as they stand in `.env`, in the order of the class."""
     return tuple(name.upper() for name in Settings.model_fields)
+
+
+def _without_user(address: str) -> str:
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _missing(found: Mapping[str, str]) -> Iterator[str]:

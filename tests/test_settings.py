@@ -69,10 +69,14 @@ def test_a_bad_secret_is_named_but_not_shown(name: str) -> None:
     assert SECRET not in text
 
 
-def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
-    text = refused(LLM_BASE_URL="https://me:hunter2@example.com/v1", LLM_MODEL="m")
+def test_a_password_in_an_address_is_used_and_never_shown() -> None:
+    text = refused(LLM_BASE_URL="ftp://me:hunter2@example.com/v1", LLM_MODEL="m")
     assert "LLM_BASE_URL=(hidden)" in text
-    assert "hunter2" not in text
+    settings = load(LLM_BASE_URL="https://me:hunter2@example.com/v1", LLM_MODEL="m")
+    assert settings.llm_base_url == "https://me:hunter2@example.com/v1"
+    assert settings.model_name == "m at https://example.com/v1"
+    assert settings.secrets() == ("hunter2",)
+    assert "hunter2" not in text + repr(settings) + str(settings)
 
 
 def test_secrets_stay_out_of_repr_but_are_known_to_the_log() -> None:
