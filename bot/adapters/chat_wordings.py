@@ -48,7 +48,7 @@ FILTERED = _any_of(
 NO_MONEY = _any_of("insufficient[_ ](quota|credits?|balance|funds)", "billing", "exceeded your current quota")
 NO_MODEL = _any_of(
     r"model.{0,80}(not found|not exist|not available|no such|is not a valid)",
-    "(unknown|invalid|no such) model",
+    "(unknown|invalid|no such|not a valid) model",
     "model_not_found|try pulling it",
     "unexpected endpoint",  # LM Studio, with status 200
 )

@@ -26,7 +26,8 @@ class Say(Behaviour):
     chunks: the pieces of the stream (default: words). delay: seconds before each. gate: waited for
     before the first piece. finish: None ends the stream without a reason. reasoning: thoughts in
     `reasoning_field`. keep_alives: comment lines before the first piece. usage: whether it is told
-    (when the request asks for it). done: whether `[DONE]` ends the stream.
+    (when the request asks for it). done: whether `[DONE]` ends the stream. hang: whether the line stays
+    open and silent after the text.
     """
 
     text: str | None = "Good evening."
@@ -39,6 +40,7 @@ class Say(Behaviour):
     keep_alives: int = 0
     usage: bool = True
     done: bool = True
+    hang: bool = False
     extra: Mapping[str, object] = field(default_factory=dict)
 
     async def play(self, exchange: Exchange) -> None:
@@ -64,6 +66,8 @@ class Say(Behaviour):
             await exchange.send_delta({"content": piece, **self.extra})
         if self.finish is not None:
             await exchange.send_delta({}, self.finish)
+        if self.hang:
+            await exchange.server_closing.wait()
         if self.usage and exchange.wants_usage:
             await exchange.send_event({"choices": [], "usage": exchange.usage(text or "")})
         if self.done:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -11,7 +11,17 @@ import pytest
 from bot.adapters.chat_call import Retries
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.chat_server import Timeouts
+from bot.core.chat import ChatMessage, ChatModel, Completion
 from tests.model_server.server import ModelServer
+
+
+async def ask(
+    model: ChatModel, messages: Sequence[ChatMessage] = (ChatMessage("user", "Alice: Hello!"),), **more: Any
+) -> Completion:
+    """Ask with defaults for what a test does not care about."""
+    wishes: dict[str, Any] = {"purpose": "reply", "max_tokens": 50} | more
+    return await model.complete(messages, **wishes)
+
 
 MakeChatModel = Callable[..., OpenAIChatModel]
 
