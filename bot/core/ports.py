@@ -324,6 +324,9 @@ class MemoryStore(Protocol):
 
     async def audiences_with(self, persona_id: int) -> tuple[int, ...]: ...
 
+    async def audiences_of(self, story_id: int) -> tuple[int, ...]:
+        """Every audience that a memory of the story has."""
+
     async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
 
     async def remove(self, memory_ids: Collection[int]) -> None:
@@ -337,8 +340,11 @@ class MemoryStore(Protocol):
     ) -> None:
         """Marks them; stores the emotion where the memory has none from a better source."""
 
-    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> list[Memory]:
-        """By turn id: the model's numbers replace the head's. The memories of those turns, as they are now."""
+    async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
+        """Turn id to the id of the memory made with it; turns that are gone are left out."""
+
+    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
+        """By turn id: the model's numbers replace the head's."""
 
     async def to_erase(self, limit: int) -> list[tuple[int, int]]:
         """(space_id, memory_id) pairs whose keys must leave the index."""

@@ -13,7 +13,7 @@ from bot.core.macros import Macros, expand
 from bot.core.ports import Changed, PersonaStore, SceneStore, TurnStore
 from bot.core.splitting import split
 from bot.core.turn_taking import Decision, ReplyMode, decide
-from bot.core.types import NOBODY, OutboxRow, Persona, Turn, TurnDraft, TurnKind
+from bot.core.types import NOBODY, OutboxRow, Persona, Place, Turn, TurnDraft, TurnKind
 from bot.core.window import Speaker, speaker_of
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
@@ -111,6 +111,10 @@ class Conduct:
         for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
             if turn.id not in being_answered:
                 await self._consider(state, turn)
+
+    def record_from(self, place: Place, message_id: int) -> None:
+        """Messages up to this id are never read from the history."""
+        self._live.record_from(place.id, message_id)
 
     def interrupt(self, state: PlaceState) -> None:
         """The scene stops here: a running reply is no longer wanted, nobody waits for one."""

@@ -18,6 +18,7 @@ class LiveScenes:
 
     def __init__(self) -> None:
         self._places: dict[int, _Entry] = {}
+        self._recorded_from: dict[int, int] = {}
 
     def place(self, place_id: int) -> Place | None:
         """The place, when it ever had a scene."""
@@ -34,6 +35,14 @@ class LiveScenes:
         live = LiveScene(scene=scene, aliases=dict(aliases)) if scene and scene.active else None
         self._places[place.id] = _Entry(place, live)
 
+    def record_from(self, place_id: int, message_id: int) -> None:
+        """Nothing up to this message may be read from the history: it was said before the scene or in a pause."""
+        self._recorded_from[place_id] = message_id
+
+    def recorded_from(self, place_id: int) -> int:
+        """The message id after which the history may be read."""
+        return self._recorded_from.get(place_id, 0)
+
     def renamed(self, place: Place) -> None:
         """Keep the newest name of a channel."""
         entry = self._places.get(place.id)
@@ -43,6 +52,7 @@ class LiveScenes:
     def forget(self, place_id: int) -> None:
         """The place is gone."""
         self._places.pop(place_id, None)
+        self._recorded_from.pop(place_id, None)
 
     def places(self) -> list[Place]:
         """Every place with an active scene."""

@@ -68,6 +68,7 @@ class Scenes:
 
         async def change(state: PlaceState) -> Scene:
             self._conduct.interrupt(state)
+            self._conduct.record_from(place, after)
             scene = await self._store.start(
                 place, name=name, location=location.strip(), situation=situation.strip(), story=story, after=after
             )
@@ -101,7 +102,9 @@ class Scenes:
 
         async def change(state: PlaceState) -> Scene:
             self._conduct.interrupt(state)
-            await self._store.activate(scene_id, after=snowflake(self._conduct.now()))
+            after = snowflake(self._conduct.now())
+            self._conduct.record_from(place, after)
+            await self._store.activate(scene_id, after=after)
             await self._conduct.load(state)
             assert state.scene is not None
             await self._conduct.announce(state, where_we_are(state.scene, state.cast))
@@ -136,6 +139,7 @@ class Scenes:
             raise UserFacing(f"The scene “{scene.name}” is not paused.")
 
         async def change(state: PlaceState) -> Scene:
+            self._conduct.record_from(place, after)
             await self._store.update(scene.id, paused=False)
             await self._store.activate(scene.id, after=after)
             return await self._reload(state)

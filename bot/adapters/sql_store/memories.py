@@ -65,6 +65,15 @@ class SqlMemories:
 
         return await self._database.read(work)
 
+    async def audiences_of(self, story_id: int) -> tuple[int, ...]:
+        """See the port."""
+        which = sa.select(memories.c.audience_id).where(memories.c.story_id == story_id).distinct()
+
+        async def work(connection: AsyncConnection) -> tuple[int, ...]:
+            return tuple((await connection.execute(which)).scalars())
+
+        return await self._database.read(work)
+
     async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
         """Stores them in order. ValueError for kind `turn`."""
         return await self._database.write(lambda connection: insert_memories(connection, drafts))

@@ -26,6 +26,21 @@ class SqlScenes:
         """See the port."""
         return await self._database.read(scene_rows.select_live, snapshot=True)
 
+    async def place(self, place_id: int) -> Place | None:
+        """See the port."""
+        return next(iter(await self._places(places.c.id == place_id)), None)
+
+    async def places(self) -> list[Place]:
+        """See the port."""
+        return await self._places(sa.true())
+
+    async def _places(self, condition: sa.ColumnElement[bool]) -> list[Place]:
+        async def work(connection: AsyncConnection) -> list[Place]:
+            rows = await connection.execute(sa.select(places).where(condition).order_by(places.c.id))
+            return [Place(row.id, row.guild_id, row.name, row.parent_id) for row in rows]
+
+        return await self._database.read(work)
+
     async def seen_until(self, place_id: int) -> int:
         """The newest message id that the journal has read here; 0 for a place never met."""
 

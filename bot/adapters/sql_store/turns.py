@@ -100,6 +100,20 @@ class SqlTurns:
         """Ascending by id; deleted ones have an empty text."""
         return await self._database.read(lambda connection: turns_by_ids(connection, turn_ids))
 
+    async def speakers(self, scene_id: int) -> list[tuple[int, str]]:
+        """See the port."""
+        which = (
+            sa.select(turns.c.owner_id, turns.c.speaker)
+            .where(turns.c.scene_id == scene_id, turns.c.persona_id.is_(None), LIVING)
+            .group_by(turns.c.owner_id, turns.c.speaker)
+            .order_by(sa.func.min(turns.c.id))
+        )
+
+        async def work(connection: AsyncConnection) -> list[tuple[int, str]]:
+            return [(owner_id, speaker) for owner_id, speaker in await connection.execute(which)]
+
+        return await self._database.read(work)
+
     async def by_message(self, message_id: int) -> Turn | None:
         """The turn that this Discord message belongs to; its text is empty when it was deleted."""
         which = sa.select(turn_messages.c.turn_id).where(turn_messages.c.message_id == message_id)

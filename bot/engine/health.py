@@ -1,0 +1,62 @@
+"""How the parts are doing, in short lines for `/settings show` and the self-check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.core.ports import Encoder, MemoryStore
+from bot.engine.summarising import Summariser
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    """One part of the bot and whether it works."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+@dataclass(slots=True)
+class ModelHealth:
+    """What the last calls of the language model ended in; kept by those who call it."""
+
+    name: str
+    failure: str = ""
+
+    def line(self) -> HealthLine:
+        """The model's state in one line."""
+        return HealthLine("language model", not self.failure, self.failure or f"{self.name} answers")
+
+
+class Health:
+    """Collects the lines when asked."""
+
+    def __init__(
+        self,
+        *,
+        model: ModelHealth,
+        encoder: Encoder,
+        memories: MemoryStore,
+        summariser: Summariser,
+        degraded: Callable[[], list[str]],
+    ) -> None:
+        self._model = model
+        self._encoder = encoder
+        self._memories = memories
+        self._summariser = summariser
+        self._degraded = degraded
+
+    async def lines(self) -> list[HealthLine]:
+        """Language model, embedding model, index, notes, and what the server does not support."""
+        waiting = await self._memories.count_to_index(self._encoder.id)
+        encoder = f"{self._encoder.id} is ready" if self._encoder.ready else "still loading; words serve"
+        turns = self._summariser.waiting
+        lines = [
+            self._model.line(),
+            HealthLine("embedding model", self._encoder.ready, encoder),
+            HealthLine("search index", waiting < 1000, f"{waiting} memories wait to be indexed"),
+            HealthLine("notes", not self._summariser.failure, self._summariser.failure or f"{turns} turns wait"),
+        ]
+        return lines + [HealthLine("model server", True, text) for text in self._degraded()]

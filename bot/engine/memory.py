@@ -1,0 +1,94 @@
+"""What members see of the memory: searching it, reading the notes, forgetting one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.core.dates import dated
+from bot.core.ports import MemoryStore, SceneStore, TurnStore
+from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
+from bot.engine.journal import Journal
+from bot.engine.recalling import Recaller
+from bot.engine.scenes import NO_SCENE
+from bot.errors import UserFacing
+from bot.core.events import MessagesDeleted
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """A memory that a search found, its finding score (larger is better) and when it was, in words."""
+
+    memory: Memory
+    score: float
+    when: str
+
+
+class Memories:
+    """The long-term memory of the story that is played in a place. Permissions are checked here for owners."""
+
+    def __init__(
+        self,
+        *,
+        store: MemoryStore,
+        scenes: SceneStore,
+        turns: TurnStore,
+        recaller: Recaller,
+        journal: Journal,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._scenes = scenes
+        self._turns = turns
+        self._recaller = recaller
+        self._journal = journal
+        self._now = now
+
+    async def search(
+        self, place: Place, query: str, *, persona_id: int | None = None, limit: int = 10
+    ) -> list[FoundMemory]:
+        """What the active scene's story remembers of this, best first; of one persona's witnessing if given."""
+        if not query.strip():
+            raise UserFacing("Say what to look for, for example `/memory search query:the silver key`.")
+        scene = await self._scene(place.id)
+        found = await self._recaller.find(scene, query, persona_id=persona_id, limit=limit)
+        now = self._now()
+        return [
+            FoundMemory(memory, score, dated(memory.created_at, now, memory.story_time))
+            for memory, score in found
+        ]
+
+    async def scratchpad(self, place_id: int) -> Scratchpad:
+        """The present notes of the active scene."""
+        return await self._scenes.scratchpad((await self._scene(place_id)).id)
+
+    async def forget(self, place: Place, memory_id: int, *, by: int, moderator: bool) -> Memory:
+        """Forget one memory everywhere. Members may forget what is their own, moderators everything here.
+
+        A turn's memory takes the turn with it: window, notes, snapshots, keys.
+        """
+        found = await self._store.by_ids([memory_id])
+        memory = next((memory for memory in found if memory.place_id == place.id), None)
+        if memory is None:
+            raise UserFacing("There is no such memory here. `/memory search` shows those there are.")
+        if not moderator and memory.owner_ids != (by,):
+            raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
+        if memory.kind is MemoryKind.TURN and memory.turn_id is not None:
+            turn = await self._turn(memory.turn_id)
+            if turn is not None and turn.message_ids:
+                self._journal.submit(MessagesDeleted(place.id, turn.message_ids))
+                await self._journal.flushed()
+                return memory
+        await self._store.remove([memory_id])
+        self._recaller.forget([memory_id])
+        return memory
+
+    async def _turn(self, turn_id: int) -> Turn | None:
+        return next(iter(await self._turns.by_ids([turn_id])), None)
+
+    async def _scene(self, place_id: int) -> Scene:
+        scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)
+        if scene is None:
+            raise UserFacing(NO_SCENE)
+        return scene

@@ -1,0 +1,211 @@
+"""Finds the memories for a reply: words and vectors inside the persona's scope, then the core ranks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from bot.core.candidates import Candidate, Query, Recalled, RecallSettings
+from bot.core.choosing import Choice, choose
+from bot.core.mood import Mood, current, query_emotion
+from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, MemoryStore, Scope
+from bot.core.query_hints import is_question
+from bot.core.recall import observe, rank
+from bot.core.strategies import SourceStats, Strategy
+from bot.core.types import Memory, Scene, Turn
+from bot.core.vectors import Vector
+from bot.engine.story_words import StoryWords
+from bot.errors import SearchIndexError
+
+log = logging.getLogger(__name__)
+
+BY_WORDS = 60
+BY_MEANING = 100
+QUERY_CHARACTERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one reply wants recalled."""
+
+    scene: Scene
+    persona_id: int
+    answers: tuple[Turn, ...]
+    shown: tuple[Turn, ...]
+    """Turns that the window shows."""
+    mood: Mood
+    settings: RecallSettings
+    cooling: frozenset[int]
+    cost: Callable[[Recalled], int]
+    """Tokens of a memory as the prompt writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What was recalled, with the numbers behind it."""
+
+    choice: Choice = field(default_factory=Choice)
+    heard: Vector | None = None
+    """The emotion of the members' last words; None when the encoder is not there yet."""
+    query: Query | None = None
+    strategy: Strategy = Strategy.BALANCED
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    candidates: list[Candidate]
+    memories: dict[int, Memory]
+    ceiling: float
+    ceiling_context: float
+
+
+class Recaller:
+    """Searches one scope at a time. Without the encoder or the index, words alone serve."""
+
+    def __init__(
+        self,
+        *,
+        memories: MemoryStore,
+        index: MemoryIndex,
+        encoder: Encoder,
+        scorer: EmotionScorer | None,
+        words: StoryWords,
+    ) -> None:
+        self._memories = memories
+        self._index = index
+        self._encoder = encoder
+        self._scorer = scorer
+        self._words = words
+        self._stats = SourceStats()
+
+    async def recall(self, wanted: Wanted) -> Recollection:
+        """The memories for a reply, in order of time, within the token budget."""
+        text = " ".join(turn.text for turn in wanted.answers)[-QUERY_CHARACTERS:]
+        vector = await self._vector(text)
+        heard = self._scorer.scores(vector[None])[0] if vector is not None and self._scorer else None
+        scope = self._scope(wanted.scene, await self._memories.audiences_with(wanted.persona_id))
+        emotion = query_emotion(wanted.mood, heard)
+        by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
+        pool = await self._pool(scope, text, vector, by_feeling)
+        query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
+        ranked = rank(pool.candidates, query, wanted.settings, self._stats)
+        self._stats = observe(pool.candidates, query, self._stats)
+        shown = {turn.id for turn in wanted.shown}
+        choice = choose(
+            ranked,
+            budget=wanted.settings.tokens,
+            cost=wanted.cost,
+            shown=[memory.id for memory in pool.memories.values() if memory.turn_id in shown],
+            shown_texts=[(turn.speaker, turn.text) for turn in wanted.shown[-60:]],
+            cooling=() if is_question(text) else wanted.cooling,
+            most=wanted.settings.most,
+        )
+        return Recollection(choice, heard, query, wanted.settings.strategy)
+
+    async def find(
+        self, scene: Scene, query: str, *, persona_id: int | None, limit: int
+    ) -> list[tuple[Memory, float]]:
+        """The story's memories for a member's search, best first, feeling left aside."""
+        if persona_id is None:
+            audiences = await self._memories.audiences_of(scene.story_id)
+        else:
+            audiences = await self._memories.audiences_with(persona_id)
+        text = query[:QUERY_CHARACTERS]
+        pool = await self._pool(self._scope(scene, audiences), text, await self._vector(text), None)
+        ranked = rank(pool.candidates, Query(text, pool.ceiling, pool.ceiling_context))
+        return [(pool.memories[item.memory_id], item.score) for item in ranked[:limit]]
+
+    def forget(self, memory_ids: Collection[int]) -> None:
+        """These changed or are gone."""
+        self._words.forget(memory_ids)
+
+    async def _vector(self, text: str) -> Vector | None:
+        if not self._encoder.ready or not text.strip():
+            return None
+        return (await self._encoder.embed_query([text]))[0]
+
+    def _scope(self, scene: Scene, audiences: Sequence[int]) -> Scope:
+        return Scope(scene.space_id, scene.place_id, scene.story_id, tuple(audiences))
+
+    async def _pool(
+        self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None
+    ) -> _Pool:
+        """Candidates by meaning and by words, each with the numbers of both."""
+        if not scope.audience_ids:
+            return _Pool([], {}, 1.0, 1.0)
+        hits = await self._near(scope, vector, emotion)
+        found, _ = await self._words.search(
+            scope.story_id,
+            text,
+            place_id=scope.place_id,
+            audiences=scope.audience_ids,
+            limit=BY_WORDS,
+            also=tuple(hits),
+        )
+        missing = [int(memory_id) for memory_id in found.ids if int(memory_id) not in hits]
+        if vector is not None and missing:
+            hits |= await self._distances(scope, vector, missing)
+        numbers = {
+            int(memory_id): (float(own), float(around))
+            for memory_id, own, around in zip(found.ids, found.bm25, found.bm25_context, strict=True)
+        }
+        ids = numbers.keys() | hits.keys()
+        memories = {memory.id: memory for memory in await self._memories.by_ids(ids) if _inside(memory, scope)}
+        candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
+        return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
+
+    async def _near(
+        self, scope: Scope, vector: Vector | None, emotion: Vector | None
+    ) -> dict[int, IndexHit]:
+        if vector is None:
+            return {}
+        try:
+            hits = await self._index.nearest(scope, vector, BY_MEANING)
+            found = {hit.memory_id: hit for hit in hits}
+            if emotion is not None:
+                felt = await self._index.nearest_by_emotion(scope, emotion, BY_MEANING)
+                new = [hit.memory_id for hit in felt if hit.memory_id not in found]
+                found |= await self._distances(scope, vector, new)
+        except SearchIndexError as problem:
+            log.warning("The search index failed; words serve: %s", problem)
+            return {}
+        return found
+
+    async def _distances(self, scope: Scope, vector: Vector, ids: Sequence[int]) -> dict[int, IndexHit]:
+        if not ids:
+            return {}
+        try:
+            return {hit.memory_id: hit for hit in await self._index.distances(scope, vector, ids)}
+        except SearchIndexError as problem:
+            log.warning("The search index failed; words serve: %s", problem)
+            return {}
+
+
+def _inside(memory: Memory, scope: Scope) -> bool:
+    """The store has the last word on what may be seen."""
+    return (
+        memory.story_id == scope.story_id
+        and memory.place_id == scope.place_id
+        and memory.audience_id in scope.audience_ids
+    )
+
+
+def _candidate(
+    memory: Memory, numbers: dict[int, tuple[float, float]], hits: dict[int, IndexHit]
+) -> Candidate:
+    own, around = numbers.get(memory.id, (0.0, 0.0))
+    hit = hits.get(memory.id)
+    return Candidate(
+        memory_id=memory.id,
+        text=memory.text,
+        speaker=memory.speaker,
+        created_at=memory.created_at,
+        kind=memory.kind.value,
+        bm25=own,
+        bm25_context=around,
+        cosine=None if hit is None else 1.0 - hit.d_sem**2 / 2.0,
+        d_sem=None if hit is None else hit.d_sem,
+        emotion=memory.emotion,
+        emotion_source=memory.emotion_source,
+    )

@@ -1,0 +1,192 @@
+"""Troupe as the commands and the console see it: hear events, and everything a moderator can ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.core import mood as moods
+from bot.core.events import Event, MessagePosted, snowflake
+from bot.core.mood import Mood
+from bot.core.ports import Messenger, SceneStore
+from bot.core.types import Persona, Place
+from bot.core.vectors import Vector
+from bot.engine.aliases import Aliases
+from bot.engine.conduct import Conduct
+from bot.engine.delivery import Delivery
+from bot.engine.health import Health, HealthLine
+from bot.engine.indexing import Indexer
+from bot.engine.jobs import Jobs
+from bot.engine.journal import Journal
+from bot.engine.live import LiveScenes
+from bot.engine.memory import Memories
+from bot.engine.notices import NO_SCENE, PAUSED, Notices
+from bot.engine.options import Options
+from bot.engine.personas import Personas
+from bot.engine.places import Places
+from bot.engine.scenes import Scenes
+from bot.engine.state import PlaceState
+from bot.engine.summarising import Summariser
+from bot.errors import DeliveryError, UserFacing
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 6.0
+"""How long running replies may go on after SIGTERM; the rest of the ten seconds is for closing stores."""
+
+HISTORIES_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MoodView:
+    """A persona's mood beside its temperament (eight numbers each)."""
+
+    persona: Persona
+    mood: Mood
+    words: str
+    temperament: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class Troupe:
+    """The engine's face. Made by `bot.app`; every collaborator is given."""
+
+    personas: Personas
+    scenes: Scenes
+    aliases: Aliases
+    memories: Memories
+    options: Options
+    health_report: Health
+    places: Places
+    live: LiveScenes
+    journal: Journal
+    conduct: Conduct
+    delivery: Delivery
+    notices: Notices
+    indexer: Indexer
+    summariser: Summariser
+    store: SceneStore
+    messenger: Messenger
+    jobs: Jobs
+
+    # ------------------------------------------------------------ hearing
+    def hear(self, event: Event) -> None:
+        """Take in what happened in a channel. Never blocks; guards first, then the journal."""
+        if not isinstance(event, MessagePosted):
+            if self.live.place(event.place_id) is not None:
+                self.journal.submit(event)
+            return
+        proxied = self._is_proxy(event)
+        if event.is_bot and not proxied:
+            return
+        live = self.live.get(event.place.id)
+        if live is None or live.scene.paused:
+            if event.mentions_bot and not event.backfilled:
+                text = NO_SCENE if live is None else PAUSED
+                self.notices.hint(event.place, text, reply_to=event.message_id)
+            return
+        if not event.text.strip():
+            return
+        self.live.renamed(event.place)
+        self.journal.submit(event, proxied=proxied)
+        if proxied and not self.options.proxies_seen(event.place.space_id):
+            self.jobs.start(self.options.saw_proxy(event.place.space_id), name="remember proxies")
+
+    def _is_proxy(self, event: MessagePosted) -> bool:
+        if event.webhook_id is None or event.application_id is None:
+            return False
+        apps = self.options.known(event.place.space_id, event.place.id)["proxy_apps"]
+        return isinstance(apps, Collection) and event.application_id in apps
+
+    def is_live(self, place_id: int) -> bool:
+        """Whether the place has an active scene, paused or not."""
+        return self.live.get(place_id) is not None
+
+    # ------------------------------------------------------------ life
+    async def prepare(self) -> None:
+        """Load which places are live; before the first event."""
+        for place in await self.store.places():
+            self.live.put(place, None, {})
+        for place, live in await self.store.live():
+            await self.options.load(place.space_id)
+            self.live.put(place, live.scene, dict(live.aliases))
+            self.live.record_from(place.id, await self.store.seen_until(place.id))
+        self.jobs.start(self.journal.run(), name="journal")
+        self.jobs.start(self.indexer.run(), name="indexer")
+        self.jobs.start(self.summariser.run(), name="summariser")
+        self.jobs.loop(self.indexer.rewrite_due, name="index rewrites")
+        self.indexer.wake()
+
+    async def start(self) -> None:
+        """Once messages can be sent: settle the outbox, read what was missed, answer what is owed."""
+        await self.delivery.settle(self.live.place)
+        await self.catch_up()
+        for place in self.live.places():
+            self.places.wake(place)
+
+    async def catch_up(self, since: datetime | None = None) -> None:
+        """Read the history of live places; what is known already changes nothing.
+
+        `since` is when the connection was last known to be good; None reads from what was seen at the start.
+        """
+        gate = asyncio.Semaphore(HISTORIES_AT_ONCE)
+
+        async def one(place: Place) -> None:
+            async with gate:
+                await self._read_history(place, since)
+
+        await asyncio.gather(*(one(place) for place in self.live.places()))
+        await self.journal.flushed()
+
+    async def _read_history(self, place: Place, since: datetime | None) -> None:
+        live = self.live.get(place.id)
+        if live is None or live.scene.paused:
+            return
+        after = self.live.recorded_from(place.id)
+        if since is not None:
+            seen = await self.store.seen_until(place.id)
+            after = max(after, min(seen, snowflake(since)))
+        try:
+            async for event in self.messenger.history(place, after=after):
+                self.hear(event)
+        except DeliveryError as problem:
+            log.warning("The history of place %s cannot be read: %s", place.id, problem)
+
+    async def close(self) -> None:
+        """Commit what was heard, let running replies end for a while, then stop."""
+        async with asyncio.timeout(2.0 + DRAIN_SECONDS):
+            await self.journal.close()
+            await self.places.close(grace=DRAIN_SECONDS - 2.0)
+        await self.delivery.close(grace=1.0)
+        await self.notices.close(grace=0.5)
+        await self.jobs.close()
+
+    # ------------------------------------------------------------ asking
+    async def mood(self, place: Place, persona_id: int | None = None) -> list[MoodView]:
+        """The moods of the personas present, or of one of them."""
+
+        async def read(state: PlaceState) -> list[MoodView]:
+            if state.scene is None:
+                raise UserFacing(NO_SCENE)
+            return [self._mood_view(state, persona) for persona in state.cast]
+
+        views = await self.places.do(place, read)
+        if persona_id is None:
+            return views
+        found = [view for view in views if view.persona.id == persona_id]
+        if not found:
+            raise UserFacing("That persona is not in this scene. `/scene show` tells who is.")
+        return found
+
+    def _mood_view(self, state: PlaceState, persona: Persona) -> MoodView:
+        now: datetime = self.conduct.now()
+        mood = state.moods.get(persona.id) or moods.at_rest(persona.temperament, now)
+        mood = moods.decay(mood, persona.temperament, now)
+        return MoodView(persona, mood, moods.describe(mood), persona.temperament)
+
+    async def health(self) -> list[HealthLine]:
+        """How the parts are doing, for `/settings show`."""
+        return await self.health_report.lines()
