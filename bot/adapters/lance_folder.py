@@ -1,0 +1,180 @@
+"""The folder of the search index: its connection, which tables it holds, and which of them are open."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import shutil
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.adapters.index_errors import ADVICE, our_errors
+from bot.adapters.index_manifest import (
+    Manifest,
+    encoder_tag,
+    read_manifest,
+    table_name,
+    table_parts,
+    write_manifest,
+)
+from bot.adapters.native_memory import limit_arenas
+from bot.adapters.table_gate import TableGate
+from bot.errors import SearchIndexError
+
+if TYPE_CHECKING:
+    from bot.adapters.lance_table import LanceTable
+
+OPEN_TABLES = 32
+_SECONDS = 120
+_PAGE = 1000
+
+
+class LanceFolder:
+    """Owns the connection. Tables are handed out by name; who may use them when is the gate's affair."""
+
+    def __init__(self, *, path: Path, encoder_id: str, dimensions: int, lance: Any) -> None:
+        """Use `LanceFolder.open`."""
+        self.encoder_id = encoder_id
+        self.dimensions = dimensions
+        self.is_new = False
+        self.damage = ""
+        """Why the index cannot be used; empty when all is well."""
+        self._path = path
+        self._lance = lance
+        self._connection: Any = None
+        self._session: Any = None
+        self._manifest = Manifest()
+        self._handles: OrderedDict[str, LanceTable] = OrderedDict()
+        self._gates: defaultdict[str, TableGate] = defaultdict(TableGate)
+        self._changing = asyncio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, encoder_id: str, dimensions: int) -> AsyncIterator[LanceFolder]:
+        """Makes the folder where it is missing. Raises `SearchIndexError` where that cannot be done."""
+        limit_arenas()
+        lance = await asyncio.to_thread(importlib.import_module, "bot.adapters.lance_table")
+        folder = cls(path=path, encoder_id=encoder_id, dimensions=dimensions, lance=lance)
+        await folder._connect()
+        try:
+            yield folder
+        finally:
+            folder._disconnect()
+
+    async def _connect(self) -> None:
+        async with our_errors(_SECONDS):
+            await asyncio.to_thread(self._path.mkdir, parents=True, exist_ok=True)
+            self._connection, self._session = await self._lance.connect(str(self._path))
+            present = frozenset(await self._present())
+            try:
+                self._manifest = await self._adopt(present)
+            except ValueError as error:
+                self.damage = str(error)
+
+    def _disconnect(self) -> None:
+        self._handles.clear()
+        self._connection.close()
+
+    async def _present(self) -> list[str]:
+        """The tables on disk that are ours."""
+        names: list[str] = []
+        token: str | None = None
+        while True:
+            page = await self._connection.list_tables(page_token=token, limit=_PAGE)
+            names += [name for name in page.tables if table_parts(name)]
+            token = page.page_token
+            if not token:
+                return names
+
+    async def _adopt(self, present: frozenset[str]) -> Manifest:
+        """The manifest with this encoder and all tables on disk. Raises ValueError when one is missing."""
+        known = await asyncio.to_thread(read_manifest, self._path) or Manifest()
+        if lost := known.tables - present:
+            raise ValueError(f"{len(lost)} tables of the search index are missing")
+        tag = encoder_tag(self.encoder_id)
+        self.is_new = tag not in known.encoders
+        _, before = known.encoders.get(tag, ("", 0))
+        if before and self.dimensions and before != self.dimensions:
+            raise ValueError(f"this encoder wrote {before} dimensions before, and {self.dimensions} now")
+        self.dimensions = self.dimensions or before
+        manifest = known.with_encoder(self.encoder_id, self.dimensions)
+        for name in present:
+            manifest = manifest.with_table(name)
+        await self._save(manifest)
+        return manifest
+
+    async def _save(self, manifest: Manifest) -> None:
+        await asyncio.to_thread(write_manifest, self._path, manifest)
+        self._manifest = manifest
+
+    # ------------------------------------------------------------ names
+    def name_of(self, space_id: int) -> str:
+        return table_name(space_id, self.encoder_id)
+
+    def exists(self, name: str) -> bool:
+        return name in self._manifest.tables
+
+    def own_tables(self) -> list[str]:
+        tag = encoder_tag(self.encoder_id)
+        return [name for name in sorted(self._manifest.tables) if table_parts(name) == (_space(name), tag)]
+
+    def tables_of(self, space_id: int) -> list[str]:
+        """Of every encoder."""
+        return [name for name in sorted(self._manifest.tables) if _space(name) == space_id]
+
+    def stale_tables(self) -> list[str]:
+        return sorted(self._manifest.tables - set(self.own_tables()))
+
+    # ------------------------------------------------------------ tables
+    def gate(self, name: str) -> TableGate:
+        return self._gates[name]
+
+    def refuse_damaged(self) -> None:
+        if self.damage:
+            raise SearchIndexError(f"The search index cannot be used: {self.damage}. {ADVICE}")
+
+    async def table(self, name: str) -> LanceTable:
+        """The table, opened unless it was among the last 32 used."""
+        table = self._handles.get(name)
+        if table is None:
+            table = await self._lance.LanceTable.open(self._connection, name)
+        self._handles[name] = table
+        self._handles.move_to_end(name)
+        if len(self._handles) > OPEN_TABLES:
+            self._handles.popitem(last=False)
+        return table
+
+    async def ensure(self, space_id: int, dimensions: int) -> str:
+        """Makes the space's table where it is missing; its name."""
+        name = self.name_of(space_id)
+        async with self._changing:
+            if not self.dimensions:
+                self.dimensions = dimensions
+                await self._save(self._manifest.with_encoder(self.encoder_id, dimensions))
+            if not self.exists(name):
+                await self._lance.LanceTable.create(self._connection, name, self.dimensions)
+                await self._save(self._manifest.with_table(name))
+        return name
+
+    async def drop(self, name: str) -> None:
+        """Deletes the table and its files."""
+        self._handles.pop(name, None)
+        async with self._changing:
+            await self._connection.drop_table(name, ignore_missing=True)
+            await self._save(self._manifest.without_table(name))
+
+    async def reset(self) -> None:
+        """Throws everything away and starts empty; calls under way fail."""
+        self._disconnect()
+        await asyncio.to_thread(shutil.rmtree, self._path, ignore_errors=True)
+        self._manifest = Manifest()
+        self.damage = ""
+        await self._connect()
+
+
+def _space(name: str) -> int:
+    parts = table_parts(name)
+    return parts[0] if parts else -1

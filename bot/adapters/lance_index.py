@@ -1,0 +1,210 @@
+"""The search index in LanceDB: exact search by meaning or feeling inside a scope, and its upkeep."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.adapters.index_errors import LIBRARY_ERRORS, our_errors
+from bot.adapters.index_query import checked
+from bot.adapters.lance_folder import LanceFolder
+from bot.core.emotion_names import EMOTIONS
+from bot.core.ports import IndexHit, IndexKey, Scope
+from bot.core.vectors import Vector
+from bot.errors import SearchIndexError
+
+if TYPE_CHECKING:
+    from bot.adapters.lance_table import LanceTable
+
+Answer = TypeVar("Answer")
+
+MERGE_AFTER = 150
+"""Writes to a table until `maintain` merges it: each is a version and a file, and slows every search."""
+SEARCH_SECONDS = 10.0
+WRITE_SECONDS = 60.0
+REWRITE_SECONDS = 900.0
+
+
+class LanceIndex:
+    """`bot.core.ports.MemoryIndex` on LanceDB, for one process at a time.
+
+    Every method raises `SearchIndexError` when files are damaged or the library fails, and ValueError
+    for vectors of a wrong size.
+    """
+
+    def __init__(self, folder: LanceFolder) -> None:
+        """Use `LanceIndex.open`."""
+        self._folder = folder
+        self._writes: dict[str, int] = {}
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, encoder_id: str, dimensions: int = 0) -> AsyncIterator[LanceIndex]:
+        """Opens or makes the folder. `dimensions` 0 means: learn them from the first key.
+
+        The first opening in a process takes two to three seconds, in a thread. A damaged index opens
+        too (see `is_damaged`), so that it can be reset; a folder that cannot be made raises
+        `SearchIndexError`.
+        """
+        async with LanceFolder.open(Path(path), encoder_id=encoder_id, dimensions=dimensions) as folder:
+            yield cls(folder)
+
+    # ------------------------------------------------------------ state
+    @property
+    def encoder_id(self) -> str:
+        return self._folder.encoder_id
+
+    @property
+    def is_new(self) -> bool:
+        """True when this encoder had no index here: marks of what is indexed, if there are any, are void."""
+        return self._folder.is_new
+
+    async def is_damaged(self) -> bool:
+        """Tries to read the manifest and every table of this encoder; some milliseconds each."""
+        if self._folder.damage:
+            return True
+        for name in self._folder.own_tables():
+            try:
+                await self._read(name, lambda table: table.probe(), None)
+            except SearchIndexError:
+                return True
+        return False
+
+    async def reset(self) -> None:
+        """Throws away every table of every encoder and starts empty. Calls under way fail."""
+        self._writes.clear()
+        await self._folder.reset()
+
+    def stale_tables(self) -> list[str]:
+        """Names of tables that another encoder wrote."""
+        return self._folder.stale_tables()
+
+    async def drop_stale(self) -> int:
+        """Deletes them, once the own tables are complete; how many there were."""
+        names = self.stale_tables()
+        for name in names:
+            await self._drop(name)
+        return len(names)
+
+    # ------------------------------------------------------------ searching
+    async def nearest(self, scope: Scope, query: Vector, limit: int) -> list[IndexHit]:
+        """Exact: the distance to every key of the scope is computed (no approximate index)."""
+        if not scope.audience_ids or limit <= 0:
+            return []
+        vector = self._checked(query)
+        return await self._search(scope, lambda table: table.nearest(scope, vector, limit))
+
+    async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
+        """Among memories of known emotion. `d_sem` is not a number here: `distances` gives it."""
+        if not scope.audience_ids or limit <= 0:
+            return []
+        vector = checked(emotion, len(EMOTIONS), "an emotion")
+        return await self._search(scope, lambda table: table.nearest_by_emotion(scope, vector, limit))
+
+    async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
+        """Nearest first; memories outside the scope and unknown ones are left out."""
+        wanted = set(memory_ids)
+        if not scope.audience_ids or not wanted:
+            return []
+        vector = self._checked(query)
+        return await self._search(scope, lambda table: table.nearest(scope, vector, len(wanted), wanted))
+
+    async def count(self, space_id: int) -> int:
+        """Rows, that is keys, of this encoder."""
+        return await self._read(self._folder.name_of(space_id), lambda table: table.count(), 0)
+
+    async def _search(
+        self, scope: Scope, ask: Callable[[LanceTable], Awaitable[list[IndexHit]]]
+    ) -> list[IndexHit]:
+        nothing: list[IndexHit] = []
+        return await self._read(self._folder.name_of(scope.space_id), ask, nothing)
+
+    # ------------------------------------------------------------ writing
+    async def upsert(self, space_id: int, keys: Sequence[IndexKey]) -> None:
+        """In steps of 4,096 rows, each whole or not at all."""
+        if not keys:
+            return
+        size = self._folder.dimensions or len(keys[0].vector)
+        for key in keys:
+            checked(key.vector, size, "a vector")
+            checked(key.emotion, len(EMOTIONS), "an emotion")
+        self._folder.refuse_damaged()
+        async with our_errors(WRITE_SECONDS):
+            name = await self._folder.ensure(space_id, size)
+        await self._write(name, lambda table: table.upsert(keys))
+
+    async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
+        clean = {id_: checked(vector, len(EMOTIONS), "an emotion") for id_, vector in emotions.items()}
+        if clean:
+            await self._write(self._folder.name_of(space_id), lambda table: table.set_emotions(clean))
+
+    async def remove(self, space_id: int, memory_ids: Collection[int]) -> None:
+        """Also out of tables that another encoder wrote."""
+        if memory_ids:
+            for name in self._folder.tables_of(space_id):
+                await self._write(name, lambda table: table.remove(memory_ids))
+
+    async def drop_space(self, space_id: int) -> None:
+        """Deletes the space's tables of every encoder, with their files."""
+        for name in self._folder.tables_of(space_id):
+            await self._drop(name)
+
+    # ------------------------------------------------------------ upkeep
+    async def rewrite(self, space_id: int) -> None:
+        """Also tables of other encoders. Searches go on, but for the moment when old files are deleted."""
+        self._folder.refuse_damaged()
+        for name in self._folder.tables_of(space_id):
+            gate = self._folder.gate(name)
+            async with gate.writing(), our_errors(REWRITE_SECONDS):
+                table = await self._folder.table(name)
+                await table.write_anew()
+                async with gate.alone():
+                    await table.drop_old()
+                self._writes[name] = 0
+
+    async def maintain(self) -> None:
+        """Merges each table that had 150 or more writes, in one go, while searches go on."""
+        for name in [name for name, writes in self._writes.items() if writes >= MERGE_AFTER]:
+            async with self._folder.gate(name).writing(), our_errors(REWRITE_SECONDS):
+                if self._folder.exists(name):
+                    await (await self._folder.table(name)).tidy()
+                    self._writes[name] = 0
+
+    # ------------------------------------------------------------ inside
+    def _checked(self, vector: Vector) -> Vector:
+        return checked(vector, self._folder.dimensions or len(vector), "a vector")
+
+    async def _read(
+        self, name: str, ask: Callable[[LanceTable], Awaitable[Answer]], missing: Answer
+    ) -> Answer:
+        self._folder.refuse_damaged()
+        async with self._folder.gate(name).reading(), our_errors(SEARCH_SECONDS):
+            if not self._folder.exists(name):
+                return missing
+            table = await self._folder.table(name)
+            try:
+                return await ask(table)
+            except LIBRARY_ERRORS as error:
+                if "not found" not in str(error).lower():
+                    raise
+                await table.refresh()  # another process cleaned away the version that we looked at
+                return await ask(table)
+
+    async def _write(self, name: str, change: Callable[[LanceTable], Awaitable[None]]) -> None:
+        self._folder.refuse_damaged()
+        async with self._folder.gate(name).writing(), our_errors(WRITE_SECONDS):
+            if not self._folder.exists(name):
+                return
+            table = await self._folder.table(name)
+            if name not in self._writes:
+                self._writes[name] = await table.pieces()  # what earlier runs left unmerged
+            await change(table)
+            self._writes[name] += 1
+
+    async def _drop(self, name: str) -> None:
+        gate = self._folder.gate(name)
+        async with gate.writing(), gate.alone(), our_errors(WRITE_SECONDS):
+            await self._folder.drop(name)
+            self._writes.pop(name, None)
