@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import web
+
+from .faults import answer_of, cut
 
 if TYPE_CHECKING:
     from .server import DiscordServer
@@ -29,6 +32,13 @@ class Cdn:
 
     async def attachment(self, request: web.Request) -> web.Response:
         """Return a file; 404 once its message is gone or its address has expired."""
+        fault = self.server.faults.take("GET", request.path)
+        if fault is not None:
+            await asyncio.sleep(fault.delay)
+            if fault.reset is not None:
+                cut(request)
+            if fault.reset is not None or fault.status is not None:
+                return answer_of(fault)
         found = self.server.world.files.get(int(request.match_info["attachment_id"]))
         if self.server.faults.outage or found is None or found.expired:
             return web.Response(status=404, text="This content is no longer available.")

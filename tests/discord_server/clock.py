@@ -34,7 +34,7 @@ class Clock:
 
 
 class Snowflakes:
-    """Makes unique ids that carry their creation time, strictly increasing unless a past time is asked for."""
+    """Makes unique ids that carry their creation time, rising unless a past time is asked for."""
 
     def __init__(self, clock: Clock) -> None:
         """Take the times from `clock`."""

@@ -22,7 +22,7 @@ class ApiError(Exception):
         *,
         rule: bool = False,
     ) -> None:
-        """Keep the parts of the answer. `rule` marks a breach of a platform rule, which also is a violation."""
+        """Keep the parts of the answer. `rule` marks a breach of a platform rule: a violation too."""
         super().__init__(f"{status} ({code}): {message}")
         self.status = status
         self.code = code
@@ -68,7 +68,7 @@ def missing_permissions() -> ApiError:
 
 
 def invalid_form(problems: Mapping[str, str]) -> ApiError:
-    """Return the 400 of a body that breaks limits; `problems` maps a dotted field to what is wrong with it."""
+    """Return the 400 of a body that breaks limits; `problems` maps dotted fields to what is wrong."""
     errors: dict[str, Any] = {}
     for path, message in problems.items():
         place = errors

@@ -64,7 +64,7 @@ class Faults:
     ) -> Fault:
         """Answer the next matching requests with an error; `after_effect` lets the request take effect first.
 
-        `path` is a regular expression searched in the path below /api/v10; `body` may be JSON-able or text (HTML).
+        `path` is a regular expression searched in the path below /api/v10; `body` is JSON-able or text.
         """
         given = {"message": message or f"{status}: fault", "code": code} if body is None else body
         return self._add(
@@ -90,7 +90,7 @@ class Faults:
         html: bool = False,
         times: int = 1,
     ) -> Fault:
-        """Answer with 429; scope is "user", "shared" or "global"; without `via` or as HTML it looks like a ban."""
+        """Answer with 429; scope is "user", "shared" or "global"; without `via` or as HTML it is a ban."""
         headers = {"Retry-After": str(retry_after), "X-RateLimit-Scope": scope} | (VIA if via else {})
         if scope == "global":
             headers["X-RateLimit-Global"] = "true"
@@ -103,15 +103,15 @@ class Faults:
             body = "<html><title>Access denied</title>error code: 1015</html>"
         return self.fail(method, path, status=429, body=body, headers=headers, times=times)
 
-    def slow(self, method: str, path: str, seconds: float, *, times: int = 1) -> Fault:
-        """Let the next matching requests wait before they take effect."""
-        return self._add(Fault(method, re.compile(path), times, delay=seconds))
+    def slow(self, method: str, path: str, seconds: float, *, when: str = "before", times: int = 1) -> Fault:
+        """Let the next matching requests wait "before" they take effect, or "after", before the answer."""
+        late = _is_after(when)
+        return self._add(Fault(method, re.compile(path), times, delay=seconds, after_effect=late))
 
     def reset(self, method: str, path: str, *, when: str = "before", times: int = 1) -> Fault:
         """Cut the connection "before" the request takes effect, or "after" it did but before the answer."""
-        if when not in ("before", "after"):
-            raise ValueError(f"when must be 'before' or 'after', not {when!r}")
-        return self._add(Fault(method, re.compile(path), times, reset=when))
+        late = _is_after(when)
+        return self._add(Fault(method, re.compile(path), times, reset=when, after_effect=late))
 
     def take(self, method: str, path: str) -> Fault | None:
         """Use up and return the fault for a request."""
@@ -132,6 +132,12 @@ class Faults:
     def _add(self, fault: Fault) -> Fault:
         self.waiting.append(fault)
         return fault
+
+
+def _is_after(when: str) -> bool:
+    if when not in ("before", "after"):
+        raise ValueError(f"when must be 'before' or 'after', not {when!r}")
+    return when == "after"
 
 
 def answer_of(fault: Fault) -> web.Response:

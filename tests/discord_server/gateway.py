@@ -65,6 +65,7 @@ class Connection:
         self.socket = socket
         self.compress = compress
         self.session: Session | None = None
+        self.closed_here = False
         self._gateway = gateway
         self._pack = compressor_for(compress)
         self._queue: asyncio.Queue[str | asyncio.Future[None]] = asyncio.Queue()
@@ -141,7 +142,8 @@ class Gateway:
         session = connection.session
         if session is not None and session.connection is connection:
             session.connection = None
-            if connection.socket.close_code in SESSION_ENDING_CODES or not session.resumable:
+            left = not connection.closed_here and connection.socket.close_code in SESSION_ENDING_CODES
+            if left or not session.resumable:
                 self.sessions.pop(session.id, None)
         self._server.changed.notify()
 
@@ -277,6 +279,7 @@ class Gateway:
         for connection in list(self.connections):
             if connection.session is not None:
                 connection.session.resumable = keep
+            connection.closed_here = True
             await connection.socket.close(code=code)
 
     async def drop(self) -> None:

@@ -37,7 +37,7 @@ _DIRECT = {
 
 
 def wants(bits: int, event: str, guild_id: int | None) -> bool:
-    """Say whether a session with these intents gets the event (member updates of the bot are checked elsewhere)."""
+    """Say whether a session with these intents gets the event (its own member updates come always)."""
     if event in _ALWAYS:
         return True
     if guild_id is None:
@@ -46,7 +46,7 @@ def wants(bits: int, event: str, guild_id: int | None) -> bool:
 
 
 def may_read(bits: int, message: Message, *, bot_id: int, application_id: int) -> bool:
-    """Say whether a session may read the content: by the intent, its own, in DMs, or when the bot is mentioned."""
+    """Say whether a session may read the content: intent, own message, DM, or a mention of the bot."""
     return bool(
         bits & MESSAGE_CONTENT
         or message.guild_id is None

@@ -45,10 +45,10 @@ class RequestRecord:
 
 @dataclass(frozen=True)
 class Violation:
-    """A breach of the API's contract; kind is "request", "reply", "rule" or "route"."""
+    """A breach of the API's contract; kind is "request", "reply", "rule", "route" or "server"."""
 
     kind: str
-    request: str
+    request: RequestRecord
     problem: str
 
     def __str__(self) -> str:

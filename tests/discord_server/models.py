@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -198,7 +198,7 @@ class Channel:
     def remove(self, message: Message) -> None:
         """Take a message out of the history."""
         if self.by_id.pop(message.id, None) is not None:
-            self.order.remove(message.id)
+            del self.order[bisect_left(self.order, message.id)]
             message.deleted = True
 
 

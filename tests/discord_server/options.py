@@ -1,4 +1,4 @@
-"""Slash-command input as a Discord client types it: options checked and converted by the synced definitions."""
+"""Slash-command input as a Discord client sends it: options checked and typed by the synced definitions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def check_usable(
         return
     if int(default) == 0 or bits & int(default) != int(default):
         raise ScriptError(
-            f"/{name} is hidden from {user.username}: it needs permissions {default} (ignore_defaults=True overrides)"
+            f"/{name} is hidden from {user.username}: it needs {default} (ignore_defaults=True overrides)"
         )
 
 

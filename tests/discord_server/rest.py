@@ -21,7 +21,7 @@ from . import (
     routes_webhooks,
 )
 from .errors import ApiError
-from .faults import answer_of, cut
+from .faults import Fault, answer_of, cut
 from .log import RequestRecord, UploadedFile, Violation
 from .routing import Call, Reply, Route
 
@@ -101,23 +101,32 @@ class Door:
         fault = faults.take(record.method, record.path)
         if fault is not None:
             record.fault = fault.name
-            if fault.delay:
-                await asyncio.sleep(fault.delay)
-            if fault.reset == "before":
-                cut(request)
-                return web.Response(status=503)
-            if fault.status is not None and not fault.after_effect:
-                record.status = fault.status
-                return answer_of(fault)
+            if not fault.after_effect:
+                refusal = await self._strike(request, record, fault)
+                if refusal is not None:
+                    return refusal
         limited = self.server.limits.refusal(record) if self.server.limits is not None else None
         if limited is not None:
             record.status = 429
             return limited
         response = self._perform(record, handler)
-        if fault is not None and fault.reset == "after":
+        if fault is not None and fault.after_effect:
+            self.server.changed.notify()
+            return await self._strike(request, record, fault) or response
+        return response
+
+    async def _strike(
+        self, request: web.Request, record: RequestRecord, fault: Fault
+    ) -> web.StreamResponse | None:
+        if fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault.reset is not None:
             cut(request)
             return web.Response(status=503)
-        return answer_of(fault) if fault is not None and fault.after_effect else response
+        if fault.status is None:
+            return None
+        record.status = fault.status
+        return answer_of(fault)
 
     def _perform(self, record: RequestRecord, handler: Callable[[Call], Any]) -> web.Response:
         try:
@@ -161,7 +170,7 @@ class Door:
             self._violate("reply", record, problem)
 
     def _violate(self, kind: str, record: RequestRecord, problem: str) -> None:
-        self.server.violations.append(Violation(kind, str(record), problem))
+        self.server.violations.append(Violation(kind, record, problem))
 
     def _reply(self, record: RequestRecord, status: int, body: Any) -> web.Response:
         record.status, record.reply = status, body

@@ -11,6 +11,7 @@ from .payloads import channel_json, own_user_json, user_json
 from .routing import Call, Reply, Route, number
 from .rules_commands import CHAT, check_commands
 
+DAILY_CREATES = 200
 EMOJIS = 2000
 EMOJI_BYTES = 256 * 1024
 _EMOJI_NAME = re.compile(r"^\w{2,32}$")
@@ -132,7 +133,11 @@ def _stored(call: Call, definition: dict[str, Any], scope: int | None) -> dict[s
     same = old is not None and {**old, "version": 0} == {**command, "version": 0}
     command["version"] = old["version"] if same and old else str(call.world.new_id())
     if old is None:
-        call.server.command_creates += 1
+        call.server.command_creates[scope] += 1
+        if call.server.command_creates[scope] > DAILY_CREATES:
+            raise ApiError(
+                429, 30034, "Max number of daily application command creates has been reached (200)"
+            )
     return command
 
 

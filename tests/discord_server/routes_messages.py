@@ -11,7 +11,7 @@ from .clock import moment_of
 from .errors import ApiError, invalid_form, missing_permissions, unknown
 from .intents import MESSAGE_CONTENT, censored, may_read
 from .log import UploadedFile
-from .models import EPHEMERAL_FLAG, FORUM, MEDIA, Attachment, Channel, Message
+from .models import FORUM, MEDIA, Attachment, Channel, Message
 from .payloads import emoji_reference, message_json, user_json
 from .permissions import Permission, may_send
 from .routing import Call, Route
@@ -264,11 +264,6 @@ def unpin(call: Call) -> None:
 def _set_pin(call: Call, pinned: bool) -> None:
     channel = call.world.channel_for_bot(call.id("channel_id"), Permission.PIN_MESSAGES)
     call.world.message(channel, call.id("message_id")).pinned = pinned
-
-
-def is_ephemeral(flags: int) -> bool:
-    """Say whether message flags ask for an ephemeral message."""
-    return bool(flags & EPHEMERAL_FLAG)
 
 
 _ONE = "/channels/{channel_id}/messages/{message_id}"

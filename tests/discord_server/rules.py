@@ -1,4 +1,4 @@
-"""Discord's limits that its OpenAPI document does not state, as checks that refuse a request with 400/50035."""
+"""Limits that Discord's OpenAPI document does not state, as checks that refuse with 400/50035."""
 
 from __future__ import annotations
 

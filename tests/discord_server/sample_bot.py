@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import discord
 from discord import app_commands
 from discord.ext import commands
+
+from .wire import Signal
 
 
 def intents(*, content: bool = True) -> discord.Intents:
@@ -33,7 +36,10 @@ class NameForm(discord.ui.Modal, title="Who are you?"):
         component=discord.ui.Select(
             custom_id="mood",
             required=False,
-            options=[discord.SelectOption(label="Happy", value="1"), discord.SelectOption(label="Sad", value="2")],
+            options=[
+                discord.SelectOption(label="Happy", value="1"),
+                discord.SelectOption(label="Sad", value="2"),
+            ],
         ),
     )
     card = discord.ui.Label(
@@ -99,13 +105,17 @@ class Scenes(app_commands.Group):
         await interaction.followup.send("second", ephemeral=True)
 
     @start.autocomplete("persona")
-    async def personas(self, interaction: discord.Interaction, current: str) -> list[app_commands.Choice[str]]:
+    async def personas(
+        self, interaction: discord.Interaction, current: str
+    ) -> list[app_commands.Choice[str]]:
         """Offer names."""
         names = [name for name in ("Ada", "Adam", "Bob") if name.startswith(current)]
         return [app_commands.Choice(name=name, value=name) for name in names]
 
     @cast.command(name="add", description="Add someone")
-    async def add(self, interaction: discord.Interaction, persona: str, card: discord.Attachment | None = None) -> None:
+    async def add(
+        self, interaction: discord.Interaction, persona: str, card: discord.Attachment | None = None
+    ) -> None:
         """Answer at once, reading an attachment."""
         size = len(await card.read()) if card else 0
         await interaction.response.send_message(f"added {persona} {size}")
@@ -127,12 +137,15 @@ class SampleBot(commands.AutoShardedBot):
         self.events: list[tuple[str, Any]] = []
         self.delay = 0.0
         self.failures: list[BaseException] = []
+        self.news = Signal()
 
     async def setup_hook(self) -> None:
         """Register and sync the commands."""
         self.tree.add_command(Scenes(name="scene", description="Scenes"))
         self.tree.add_command(app_commands.Command(name="form", description="A form", callback=self._form))
-        self.tree.add_command(app_commands.Command(name="buttons", description="Buttons", callback=self._buttons))
+        self.tree.add_command(
+            app_commands.Command(name="buttons", description="Buttons", callback=self._buttons)
+        )
         self.tree.add_command(app_commands.ContextMenu(name="Why?", callback=self._why))
         manager = app_commands.Command(name="admin", description="For moderators", callback=self._slow)
         manager.default_permissions = discord.Permissions(manage_channels=True)
@@ -155,35 +168,58 @@ class SampleBot(commands.AutoShardedBot):
 
     async def _failed(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
         self.failures.append(error)
+        self.news.notify()
+
+    def _keep(self, name: str, payload: Any) -> None:
+        self.events.append((name, payload))
+        self.news.notify()
+
+    async def until(self, find: Callable[[], Any], timeout: float = 10.0) -> Any:
+        """Return what `find` gives as soon as it gives something."""
+        await self.news.until(find, timeout, "news")
+        return find()
+
+    async def event(self, name: str) -> Any:
+        """Return the payload of the first event of this name."""
+        return await self.until(lambda: next((item for item in self.events if item[0] == name), None))
+
+    async def wait_until_ready_safely(self) -> None:
+        """Wait for READY, also before the login has begun."""
+        await self.until(lambda: any(name == "ready" for name, _ in self.events), 20)
+
+    async def on_ready(self) -> None:
+        """Keep READY."""
+        self._keep("ready", None)
 
     async def on_message(self, message: discord.Message) -> None:
         """Keep every message."""
         self.heard.append(message)
+        self.news.notify()
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Keep edits."""
-        self.events.append(("edit", payload))
+        self._keep("edit", payload)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         """Keep deletions."""
-        self.events.append(("delete", payload))
+        self._keep("delete", payload)
 
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         """Keep bulk deletions."""
-        self.events.append(("bulk", payload))
+        self._keep("bulk", payload)
 
     async def on_thread_create(self, thread: discord.Thread) -> None:
         """Keep new threads."""
-        self.events.append(("thread", thread))
+        self._keep("thread", thread)
 
     async def on_resumed(self) -> None:
         """Keep resumes."""
-        self.events.append(("resumed", None))
+        self._keep("resumed", None)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         """Keep joins."""
-        self.events.append(("join", guild))
+        self._keep("join", guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Keep removals."""
-        self.events.append(("remove", guild))
+        self._keep("remove", guild)

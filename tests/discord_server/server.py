@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
@@ -68,11 +69,12 @@ class DiscordServer(Happenings):
         self.violations: list[Violation] = []
         self.commands: dict[int | None, dict[int, dict[str, Any]]] = {}
         self.command_syncs: list[list[dict[str, Any]]] = []
-        self.command_creates = 0
+        self.command_creates: Counter[int | None] = Counter()
         self.interactions: dict[int, Interaction] = {}
         self.interaction_tokens: dict[str, Interaction] = {}
         self.closed_dms: set[int] = set()
         self.port = port
+        self.extras: list[Any] = []
         self._runner: web.AppRunner | None = None
 
     # --- life -----------------------------------------------------------------------------
@@ -84,6 +86,8 @@ class DiscordServer(Happenings):
         app.router.add_get("/gateway", self.gateway.handle)
         Cdn(self).install(app)
         Door(self).install(app)
+        for extra in self.extras:
+            extra.install(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024)
@@ -283,9 +287,11 @@ class DiscordServer(Happenings):
         """Answer the next matching requests with 429; see `Faults.limit`."""
         return self.faults.limit(method, path, **fault)
 
-    def slow_next(self, method: str, path: str, seconds: float, *, times: int = 1) -> Fault:
-        """Let the next matching requests wait before they take effect."""
-        return self.faults.slow(method, path, seconds, times=times)
+    def slow_next(
+        self, method: str, path: str, seconds: float, *, when: str = "before", times: int = 1
+    ) -> Fault:
+        """Let the next matching requests wait "before" they take effect, or "after", before the answer."""
+        return self.faults.slow(method, path, seconds, when=when, times=times)
 
     def reset_next(self, method: str, path: str, *, when: str = "before", times: int = 1) -> Fault:
         """Cut the connection "before" or "after" the next matching requests took effect."""
@@ -309,7 +315,7 @@ class DiscordServer(Happenings):
         return [channel.by_id[identifier] for identifier in channel.order]
 
     def requests_to(self, method: str, template: str) -> list[RequestRecord]:
-        """Return the requests of one kind, by the template of their path, such as "/channels/{channel_id}/typing"."""
+        """Return the requests of one kind; the template is like "/channels/{channel_id}/typing"."""
         return [item for item in self.requests if item.method == method and item.template == template]
 
     def take_violations(self) -> list[Violation]:
@@ -324,7 +330,7 @@ class DiscordServer(Happenings):
         await self.changed.until(ready, timeout, what)
 
     async def ready(self, timeout: float = 20.0) -> None:
-        """Return when the bot has identified and its guilds are on the wire."""
+        """Return when a bot is connected, has identified and its guilds are on the wire."""
         await self.until(
             lambda: any(s.connection for s in self.gateway.sessions.values()), timeout, "an IDENTIFY"
         )

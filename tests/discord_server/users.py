@@ -11,7 +11,7 @@ from . import interactions, posting
 from .errors import ScriptError
 from .forms import picked, submitted
 from .interactions import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL_SUBMIT, Interaction, Modal
-from .models import EPHEMERAL_FLAG, FORUM, MEDIA, Channel, Member, Message, User, walk_components
+from .models import FORUM, MEDIA, Channel, Member, Message, User, walk_components
 from .options import Resolved, as_attachment, check_usable, find_leaf, nested, typed_options
 from .payloads import channel_json, member_json, message_json, user_json
 from .permissions import Permission, may_send
@@ -240,7 +240,7 @@ class ScriptedUser:
         return await self._use(message, button, data)
 
     async def select(self, message: Message, wanted: str, values: Any) -> Interaction:
-        """Pick values (or labels, or users, channels, roles) in the select with this custom_id or placeholder."""
+        """Pick values, labels or objects in the select with this custom_id or placeholder."""
         menu = self._component(message, wanted, kinds={3, 5, 6, 7, 8})
         channel = self._server.world.channels[message.channel_id]
         resolved = Resolved(self._server, channel, self.user)
@@ -386,8 +386,3 @@ class ScriptedUser:
     def member_of(self, guild_id: int) -> Member:
         """Return the membership in a guild."""
         return self._server.world.guilds[guild_id].members[self.id]
-
-
-def is_private(message: Message) -> bool:
-    """Say whether only one user sees the message."""
-    return bool(message.flags & EPHEMERAL_FLAG)
