@@ -18,7 +18,7 @@ from bot.adapters.sql_store.memory_rows import (
     memories_by_ids,
     select_memories,
 )
-from bot.adapters.sql_store.tables import audience_members, erasures, memories
+from bot.adapters.sql_store.tables import audience_members, audiences, erasures, memories
 from bot.core.types import Memory, MemoryDraft
 from bot.core.vectors import Vector
 
@@ -66,8 +66,9 @@ class SqlMemories:
         return await self._database.read(work)
 
     async def audiences_of(self, story_id: int) -> tuple[int, ...]:
-        """See the port."""
-        which = sa.select(memories.c.audience_id).where(memories.c.story_id == story_id).distinct()
+        """See the port. Ascending."""
+        made = sa.exists().where(memories.c.story_id == story_id, memories.c.audience_id == audiences.c.id)
+        which = sa.select(audiences.c.id).where(made).order_by(audiences.c.id)
 
         async def work(connection: AsyncConnection) -> tuple[int, ...]:
             return tuple((await connection.execute(which)).scalars())

@@ -332,6 +332,7 @@ memories = Table(
     CheckConstraint("(kind = 'turn') = (text IS NULL)", name="text"),
     UniqueConstraint("turn_id"),
     Index(None, "story_id", "id"),
+    Index(None, "story_id", "audience_id"),
     Index(None, "scene_id"),
     Index(None, "indexed_by", "id"),
     _partial("ix_memories_superseded_by", "superseded_by", where="superseded_by IS NOT NULL"),

@@ -346,6 +346,7 @@ def _memories() -> None:
     )
     _index("ix_memories_indexed_by_id", "memories", "indexed_by", "id")
     _index("ix_memories_scene_id", "memories", "scene_id")
+    _index("ix_memories_story_id_audience_id", "memories", "story_id", "audience_id")
     _index("ix_memories_story_id_id", "memories", "story_id", "id")
     _index("ix_memories_superseded_by", "memories", "superseded_by", where="superseded_by IS NOT NULL")
 

@@ -1,0 +1,142 @@
+"""Personas, their names, their history and their samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bot.adapters.sql_store import SqlStore
+from bot.adapters.sql_store.names import fold_name
+from bot.core.types import Persona, StyleSample
+from bot.errors import NameTaken, StorageError, UserFacing
+from tests.adapters.sql_store.helpers import Stage, emotion, persona
+
+
+def same(left: Persona | None, right: Persona) -> bool:
+    """Equality of everything, the temperament by its numbers."""
+    if left is None:
+        return False
+    flat = np.zeros(0, dtype=np.float32)
+    return np.array_equal(left.temperament, right.temperament) and replace(left, temperament=flat) == replace(
+        right, temperament=flat
+    )
+
+
+async def test_a_persona_is_read_as_it_was_made(store: SqlStore) -> None:
+    card = {"description": "Ünïcode ✨", "extensions": {"depth": [1, None, {"a": 1.5}]}, "tags": None}
+    draft = persona(
+        "D'Artagnan",
+        card=card,
+        temperament=np.arange(1, 9, dtype=np.float32),
+        avatar=b"\x89PNG\x00",
+        avatar_url="https://x/a.png",
+        created_by=5,
+        former_names=("Rook", "Pawn"),
+    )
+    made = await store.personas.create(draft)
+    assert made.id > 0
+    assert made.revision == 1
+    assert same(made, replace(draft, id=made.id))
+    assert same(await store.personas.get(made.id), made)
+    assert await store.personas.get(404) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Ａna", "ana"), ("ana", "ANA"), ("Straße", "STRASSE"), ("ﾐﾗ", "ミラ"), ("Ana  Maria", " ana maria ")],
+)
+async def test_names_that_look_alike_are_one(store: SqlStore, first: str, second: str) -> None:
+    made = await store.personas.create(persona(first))
+    with pytest.raises(NameTaken, match="already a persona") as caught:
+        await store.personas.create(persona(second))
+    assert isinstance(caught.value, UserFacing)
+    assert same(await store.personas.named(9, second), made)
+    assert (await store.personas.create(persona(second, space_id=10))).id != made.id
+
+
+def test_other_letters_are_other_names() -> None:
+    assert fold_name("Ana") != fold_name("Anna")
+    assert fold_name("Zoë") != fold_name("Zoe")
+
+
+async def test_a_name_is_free_again_after_deletion(store: SqlStore) -> None:
+    first = await store.personas.create(persona("Ana"))
+    await store.personas.delete(first.id)
+    assert await store.personas.named(9, "Ana") is None
+    second = await store.personas.create(persona("Ana"))
+    assert second.id > first.id
+
+
+async def test_hostile_names_are_only_names(store: SqlStore) -> None:
+    for name in ("x' OR 1=1 --", 'Robert"); DROP TABLE personas;', "%", "\\"):
+        await store.personas.create(persona(name))
+    found = await store.personas.named(9, "x' OR 1=1 --")
+    assert found is not None
+    await store.personas.delete(found.id)
+    assert len(await store.personas.of_space(9)) == 3
+    assert await store.personas.named(9, "_") is None
+
+
+async def test_update_keeps_the_former_card(store: SqlStore) -> None:
+    made = await store.personas.create(persona("Ana"))
+    renamed = replace(made, name="Anna", card={"description": "new"}, former_names=("Ana",))
+    updated = await store.personas.update(renamed)
+    assert updated.revision == 2
+    assert (updated.name, updated.card, updated.former_names) == ("Anna", {"description": "new"}, ("Ana",))
+    assert (await store.personas.update(updated)).revision == 3
+    async with store.write() as connection:
+        rows = (
+            await connection.exec_driver_sql("SELECT revision, name FROM persona_revisions ORDER BY revision")
+        ).all()
+    assert [tuple(row) for row in rows] == [(1, "Ana"), (2, "Anna")]
+
+
+async def test_update_cannot_take_anothers_name(store: SqlStore) -> None:
+    await store.personas.create(persona("Ana"))
+    bea = await store.personas.create(persona("Bea"))
+    with pytest.raises(NameTaken):
+        await store.personas.update(replace(bea, name="ANA"))
+    assert same(await store.personas.get(bea.id), bea)
+    assert (await store.personas.update(replace(bea, name="BEA"))).name == "BEA"
+    with pytest.raises(StorageError, match="404"):
+        await store.personas.update(replace(bea, id=404))
+
+
+async def test_personas_are_listed_by_name_and_space(store: SqlStore) -> None:
+    for name, space in (("zoe", 9), ("Abe", 9), ("Mia", 10)):
+        await store.personas.create(persona(name, space_id=space))
+    assert [each.name for each in await store.personas.of_space(9)] == ["Abe", "zoe"]
+
+
+async def test_samples_are_kept_in_order_until_dropped(store: SqlStore, stage: Stage) -> None:
+    turn = await stage.say("Well met.", 1)
+    await store.personas.add_sample(stage.persona.id, "Well met.", turn.id)
+    await store.personas.add_sample(stage.persona.id, "Hail.", None)
+    one, two = await store.personas.samples(stage.persona.id)
+    assert one == StyleSample(one.id, stage.persona.id, "Well met.", turn.id)
+    assert two == StyleSample(two.id, stage.persona.id, "Hail.")
+    async with store.write() as connection:
+        await connection.exec_driver_sql("UPDATE style_samples SET pinned = 1 WHERE id = ?", (two.id,))
+    await store.personas.drop_samples(stage.persona.id)
+    assert await store.personas.samples(stage.persona.id) == [replace(two, pinned=True)]
+
+
+async def test_a_deleted_persona_leaves_casts_and_keeps_what_it_said(store: SqlStore, stage: Stage) -> None:
+    turn, _ = await store.turns.commit_reply(stage.spoken("Yes."), ["Yes."], [])
+    await store.scenes.set_mood(stage.scene.id, stage.persona.id, "{}")
+    await store.personas.add_sample(stage.persona.id, "Yes.", None)
+    await store.personas.update(stage.persona)
+    await store.personas.delete(stage.persona.id)
+    scene = await store.scenes.get(stage.scene.id)
+    assert scene is not None
+    assert scene.cast == ()
+    assert await store.scenes.moods(stage.scene.id) == {}
+    assert await store.turns.by_ids([turn.id]) == [turn]
+
+
+async def test_a_temperament_has_eight_numbers(store: SqlStore) -> None:
+    with pytest.raises(StorageError, match="eight numbers"):
+        await store.personas.create(persona("Ana", temperament=emotion()[:7]))
+    assert (await store.personas.create(persona("Ana"))).id
