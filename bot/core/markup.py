@@ -20,7 +20,7 @@ _PAIRS: Final = ("||", "***", "**", "__", "~~", "*", "_")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A marked stretch `text[start:end]`. Cut inside, it is closed with `close` and opened again with `open`."""
+    """A marked stretch `text[start:end]`: cut inside, it is closed with `close`, opened again with `open`."""
 
     start: int
     end: int
@@ -48,21 +48,35 @@ class Markup:
 
 def find_markup(text: str) -> Markup:
     """Return the fences, inline code, links, mentions, emoji and paired marks of a text."""
-    fences = [_fence(found) for found in _FENCE.finditer(text)]
-    taken = [(span.start, span.end) for span in fences]
-    codes = [_code(found) for found in _CODE.finditer(text) if not _overlaps(found.span(), taken)]
-    taken += [(span.start, span.end) for span in codes]
-    atoms = [found.span() for found in _WHOLE.finditer(text) if not _overlaps(found.span(), taken)]
-    covered = bytearray(len(text))
-    for start, end in (*taken, *atoms):
-        covered[start:end] = b"\x01" * (end - start)
-    spans = [*fences, *codes]
+    spans, atoms, covered = _fixed(text)
     for mark in _PAIRS:
-        spans += _pairs(text, mark, covered)
+        spans += _pairs(text, mark, covered)[0]
     for span in spans:
         atoms += [(span.start, span.inner_start + 1), (span.inner_end - 1, span.end)]
     spans.sort(key=lambda span: (span.start, -span.end))
     return Markup(tuple(sorted(atoms)), tuple(spans))
+
+
+def unclosed(text: str) -> list[tuple[int, str]]:
+    """Return the marks that open and are never closed, with their places, in order."""
+    covered = _fixed(text)[2]
+    found = [
+        (opened, mark) for mark in _PAIRS for opened in [_pairs(text, mark, covered)[1]] if opened is not None
+    ]
+    return sorted(found)
+
+
+def _fixed(text: str) -> tuple[list[Span], list[tuple[int, int]], bytearray]:
+    """Find code and atoms, and mark what they cover: no other mark counts there."""
+    spans = [_fence(found) for found in _FENCE.finditer(text)]
+    taken = [(span.start, span.end) for span in spans]
+    spans += [_code(found) for found in _CODE.finditer(text) if not _overlaps(found.span(), taken)]
+    taken = [(span.start, span.end) for span in spans]
+    atoms = [found.span() for found in _WHOLE.finditer(text) if not _overlaps(found.span(), taken)]
+    covered = bytearray(len(text))
+    for start, end in (*taken, *atoms):
+        covered[start:end] = b"\x01" * (end - start)
+    return spans, atoms, covered
 
 
 def _fence(found: re.Match[str]) -> Span:
@@ -80,8 +94,8 @@ def _overlaps(part: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
     return any(part[0] < end and start < part[1] for start, end in taken)
 
 
-def _pairs(text: str, mark: str, covered: bytearray) -> list[Span]:
-    """Pair up a mark from left to right, where it may open and close, and cover both."""
+def _pairs(text: str, mark: str, covered: bytearray) -> tuple[list[Span], int | None]:
+    """Pair up a mark from left to right where it may open and close, cover both, and tell what stays open."""
     spans: list[Span] = []
     opened: int | None = None
     width = len(mark)
@@ -99,7 +113,9 @@ def _pairs(text: str, mark: str, covered: bytearray) -> list[Span]:
         elif opens:
             opened = at
         at = text.find(mark, at + width)
-    return spans
+    if opened is not None:
+        covered[opened : opened + width] = b"\x01" * width
+    return spans, opened
 
 
 def _sides(text: str, at: int, mark: str) -> tuple[bool, bool]:

@@ -13,9 +13,10 @@ from bot.core.markup import Markup, Span, find_markup
 LIMIT: Final = 2000
 _FULLEST: Final = 0.55
 """A border is only taken when the message gets at least this full, unless there is no other."""
+_LINE: Final = re.compile(r"\n")
 _BORDERS: Final = (
     re.compile(r"\n[ \t]*\n\s*"),
-    re.compile(r"\n"),
+    _LINE,
     re.compile(
         r"[.!?…。！？؟۔।॥][\"'”’»」』)\]*_~|]{0,4}(?:\s+|(?<=[。！？])|(?<=[。！？]”))|[。！？](?=\S)"
     ),
@@ -107,14 +108,20 @@ def _cut(text: str, start: int, markup: Markup, room: int) -> int:
     fits = _Fits(text, start, room, markup)
     furthest = _furthest(text, start, room)
     least = start + max(1, int((furthest - start) * _least_share(text, start, room)))
-    for minimum in (least, start + 1):
-        for border in _BORDERS:
-            for at in _borders(text, minimum, furthest, border):
-                if fits.whole(at):
-                    return at
+    for minimum, border in _order(least, start + 1, any(s.is_fence for s in markup.open_at(furthest))):
+        for at in _borders(text, minimum, furthest, border):
+            if fits.whole(at):
+                return at
     backwards = range(furthest, start, -1)
     choices = (fits.whole, lambda at: fits.closed(at) and may_cut(text, at), fits.closed)
     return next((at for choice in choices for at in backwards if choice(at)), start + 1)
+
+
+def _order(least: int, any_place: int, in_code: bool) -> list[tuple[int, re.Pattern[str]]]:
+    """Return where to look for borders, best first: code is cut at a line wherever there is one."""
+    if in_code:
+        return [(least, _LINE), (any_place, _LINE), *((least, border) for border in _BORDERS)]
+    return [(minimum, border) for minimum in (least, any_place) for border in _BORDERS]
 
 
 def _least_share(text: str, start: int, room: int) -> float:
