@@ -86,7 +86,7 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
         return _console(settings, arguments)
     settings.for_discord()
     announce("the Discord bot", settings, settings.data_dir)
-    from bot.client import serve  # noqa: PLC0415  (discord is not needed for the other commands)
+    from bot.serving import serve  # noqa: PLC0415  (the other commands need no discord.py)
 
     return lifetime.run(lambda: serve(settings))
 

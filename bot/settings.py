@@ -86,8 +86,8 @@ class Settings(BaseModel):
         int | None, Field(ge=1, le=64), About("how many calls run at once, from 1 to 64", "4")
     ] = None
     llm_timeout_s: Annotated[
-        float, Field(ge=5, le=3600), About("seconds that one call may take, from 5 to 3600", "240")
-    ] = 240.0
+        float, Field(ge=5, le=3600), About("seconds until the first word, from 5 to 3600", "120")
+    ] = 120.0
     llm_temperature: Annotated[
         float | None,
         Field(ge=0, le=2),

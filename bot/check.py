@@ -1,0 +1,133 @@
+"""`python -m bot check`: tries everything that a start needs, prints a table, and is 0 only then."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from typing import Final
+
+from pydantic import SecretStr
+
+from bot.adapters.chat_model import OpenAIChatModel
+from bot.adapters.embedder import LocalEncoder, make_encoder
+from bot.adapters.lance_index import LanceIndex
+from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
+from bot.adapters.sql_store import open_store
+from bot.app import DATABASE, INDEX
+from bot.data_lock import AlreadyOwned, owned
+from bot.errors import TroupeError
+from bot.part_checks import database_rows, encoder_row, index_row, model_row
+from bot.self_check import Row, State, failed, ok, simple_rows
+from bot.settings import Settings
+from bot.terminal import Screen
+
+_LOADING: Final = "trying the parts, one after the other"
+
+
+async def run_checks(settings: Settings) -> int:
+    """Print each row as soon as it is known; 0 when none failed, else 1."""
+    screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
+    good = True
+    async with aclosing(_rows(settings)) as rows:
+        while (row := await _awaited(rows, screen)) is not None:
+            good = good and row.state is not State.FAILED
+            screen.line(str(row))
+    screen.line("Everything a start needs is there." if good else "Mend what FAILED, then check again.")
+    return 0 if good else 1
+
+
+async def _awaited(rows: AsyncGenerator[Row], screen: Screen) -> Row | None:
+    async with screen.waiting(_LOADING):
+        return await anext(rows, None)
+
+
+async def _rows(settings: Settings) -> AsyncGenerator[Row]:
+    for row in simple_rows(settings):
+        yield row
+    async with aclosing(_local_rows(settings)) as local:
+        async for row in local:
+            yield row
+    yield await _model_row(settings)
+    if settings.llm_background_base_url or settings.llm_background_model:
+        yield await _background_row(settings)
+
+
+async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
+    """Database, index and embedding model: what lies on this machine."""
+    try:
+        encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
+    except TroupeError as problem:
+        yield failed("embedding model", f"{problem} (EMBEDDING_MODEL)")
+        return
+    try:
+        async for row in _data_rows(settings, encoder):
+            yield row
+        yield await encoder_row(encoder)
+    finally:
+        encoder.close()
+
+
+async def _data_rows(settings: Settings, encoder: LocalEncoder) -> AsyncGenerator[Row]:
+    """The database and the index; left alone while a running bot owns them."""
+    async with AsyncExitStack() as stack:
+        try:
+            stack.enter_context(owned(settings.data_dir))
+        except AlreadyOwned:
+            yield ok("database", "in use by a running bot; `/settings show` tells how it is")
+            return
+        except TroupeError as problem:
+            yield failed("database", str(problem))
+            return
+        try:
+            store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
+            rows = database_rows(await store.describe())
+        except TroupeError as problem:
+            rows = [failed("database", str(problem))]
+        for row in rows:
+            yield row
+        yield await _index_row(settings, encoder)
+
+
+async def _index_row(settings: Settings, encoder: LocalEncoder) -> Row:
+    path = settings.data_dir / INDEX
+    try:
+        async with LanceIndex.open(path, encoder_id=encoder.id, dimensions=encoder.dimensions) as index:
+            return index_row(damaged=await index.is_damaged(), new=index.is_new, path=path)
+    except TroupeError as problem:
+        return failed("search index", str(problem))
+
+
+async def _model_row(settings: Settings) -> Row:
+    if not settings.bundled_model:
+        return await _server_row(settings.llm_base_url or "", settings.llm_api_key, settings.llm_model or "")
+    try:
+        async with LocalModel() as local:
+            model = OpenAIChatModel(
+                base_url=local.base_url, api_key="none", model=local.name, quirks=BUNDLED_QUIRKS
+            )
+            return await _tried(model)
+    except TroupeError as problem:
+        return failed("language model", str(problem))
+
+
+async def _background_row(settings: Settings) -> Row:
+    row = await _server_row(
+        settings.llm_background_base_url or settings.llm_base_url or "",
+        settings.llm_background_api_key or settings.llm_api_key,
+        settings.llm_background_model or settings.llm_model or "",
+    )
+    return Row("background model", row.state, row.text)
+
+
+async def _server_row(address: str, key: SecretStr | None, name: str) -> Row:
+    return await _tried(
+        OpenAIChatModel(base_url=address, api_key=key.get_secret_value() if key else "none", model=name)
+    )
+
+
+async def _tried(model: OpenAIChatModel) -> Row:
+    try:
+        return await model_row(model)
+    finally:
+        await model.aclose()
