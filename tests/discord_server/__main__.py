@@ -21,6 +21,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--members", type=int, default=3, help="members in each guild, besides a moderator")
     parser.add_argument("--shards", type=int, default=1, help="shards that /gateway/bot recommends")
     parser.add_argument("--clock-factor", type=float, default=1.0, help="how much faster deadlines pass")
+    parser.add_argument("--log-limit", type=int, default=20_000, help="how many requests are kept")
     parser.add_argument("--no-schema", action="store_true", help="leave out the OpenAPI checks")
     return parser.parse_args(arguments)
 
@@ -35,6 +36,7 @@ async def serve(options: argparse.Namespace) -> None:
         shards=options.shards,
         clock_factor=options.clock_factor,
         check_schema=not options.no_schema,
+        log_limit=options.log_limit,
     )
     control = Control(server)
     server.extras.append(control)

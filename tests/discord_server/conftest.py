@@ -1,4 +1,4 @@
-"""Makes the fixtures of the loopback Discord known to its own tests, and a small world with a sample bot."""
+"""A small world with a sample bot, for the tests of the loopback Discord itself."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import discord
 import pytest
 
-from .fixtures import discord_server, logged_errors
 from .models import Channel, Guild, Message
 from .sample_bot import SampleBot
 from .server import DiscordServer
 from .users import ScriptedUser
-
-__all__ = ["bot", "discord_server", "logged_errors", "tavern"]
 
 
 @dataclass

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, REQUEST_MEMBERS = 0, 1, 2, 6, 7, 8
 INVALID_SESSION, HELLO, HEARTBEAT_ACK = 9, 10, 11
 SESSION_ENDING_CODES = frozenset({1000, 1001, 4007, 4009})
-REPLAY_LIMIT = 20_000
+REPLAY_LIMIT = FRAMES_KEPT = 20_000
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Gateway:
         self.heartbeat_interval = heartbeat_interval
         self.sessions: dict[str, Session] = {}
         self.connections: set[Connection] = set()
-        self.frames: deque[Frame] = deque(maxlen=50_000)
+        self.frames: deque[Frame] = deque(maxlen=FRAMES_KEPT)
         self.heartbeats: list[float] = []
         self.identifies: list[dict[str, Any]] = []
         self.resumes = 0

@@ -86,8 +86,7 @@ class Door:
             files=files,
             at=time.monotonic(),
         )
-        self.server.request_count += 1
-        self.server.requests.append(record)
+        self.server.log_request(record)
         return record
 
     async def _answer(

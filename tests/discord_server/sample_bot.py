@@ -124,7 +124,7 @@ class Scenes(app_commands.Group):
 class SampleBot(commands.AutoShardedBot):
     """Answers commands, and keeps what it heard for the tests."""
 
-    def __init__(self, *, content: bool = True) -> None:
+    def __init__(self, *, content: bool = True, heartbeat_timeout: float = 60.0) -> None:
         """Use the intents of the real bot."""
         super().__init__(
             command_prefix=commands.when_mentioned,
@@ -132,6 +132,7 @@ class SampleBot(commands.AutoShardedBot):
             intents=intents(content=content),
             allowed_mentions=discord.AllowedMentions.none(),
             guild_ready_timeout=0.05,
+            heartbeat_timeout=heartbeat_timeout,
         )
         self.heard: list[discord.Message] = []
         self.events: list[tuple[str, Any]] = []
@@ -152,6 +153,9 @@ class SampleBot(commands.AutoShardedBot):
         self.tree.add_command(manager)
         self.tree.error(self._failed)
         await self.tree.sync()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Identify again at once: the usual five seconds are Discord's, not needed here."""
 
     async def _form(self, interaction: discord.Interaction) -> None:
         await interaction.response.send_modal(NameForm())

@@ -46,11 +46,12 @@ class DiscordServer(Happenings):
         rate_limits: RateLimits | None = None,
         token: str | None = None,
         port: int = 0,
+        log_limit: int | None = None,
     ) -> None:
         """Prepare a server; it listens inside `async with`, on a free port unless one is given.
 
         `clock_factor` 10 makes the 3 s and 15 min of interactions pass ten times faster; `check_schema` False
-        saves the time of the OpenAPI checks under load.
+        saves the time of the OpenAPI checks under load; `log_limit` bounds how many requests are kept.
         """
         self.world = World(clock=Clock(factor=clock_factor), bot_name=bot_name)
         self.changed = Signal()
@@ -66,6 +67,7 @@ class DiscordServer(Happenings):
         self.owner = self.world.add_user("Bot owner")
         self.requests: list[RequestRecord] = []
         self.request_count = 0
+        self._log_limit = log_limit
         self.violations: list[Violation] = []
         self.commands: dict[int | None, dict[int, dict[str, Any]]] = {}
         self.command_syncs: list[list[dict[str, Any]]] = []
@@ -314,6 +316,13 @@ class DiscordServer(Happenings):
         """Return the messages that are in a channel now, oldest first."""
         return [channel.by_id[identifier] for identifier in channel.order]
 
+    def log_request(self, record: RequestRecord) -> None:
+        """Keep a request, and forget the older half when there are too many."""
+        self.request_count += 1
+        self.requests.append(record)
+        if self._log_limit is not None and len(self.requests) > self._log_limit:
+            del self.requests[: self._log_limit // 2]
+
     def requests_to(self, method: str, template: str) -> list[RequestRecord]:
         """Return the requests of one kind; the template is like "/channels/{channel_id}/typing"."""
         return [item for item in self.requests if item.method == method and item.template == template]
@@ -358,10 +367,22 @@ class DiscordServer(Happenings):
     ) -> RequestRecord:
         """Return the first answered request that fits, waiting for it when it did not come yet."""
         found: list[RequestRecord] = []
+        waiting: list[RequestRecord] = []
+        seen = -1
 
         def look() -> bool:
-            answered = [item for item in self.requests_to(method, template) if item.status or item.fault]
-            found.extend(item for item in answered if predicate is None or predicate(item))
+            nonlocal seen
+            for item in reversed(self.requests):
+                if item.index <= seen:
+                    break
+                if (item.method, item.template) == (method, template):
+                    waiting.append(item)
+            seen = self.request_count - 1
+            waiting.sort(key=lambda item: item.index)
+            for item in [item for item in waiting if item.status or item.fault]:
+                waiting.remove(item)
+                if predicate is None or predicate(item):
+                    found.append(item)
             return bool(found)
 
         await self.until(look, timeout, f"{method} {template}")

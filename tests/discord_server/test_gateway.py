@@ -45,9 +45,8 @@ async def test_a_cut_connection_is_resumed_and_missed_events_are_replayed(
 
 @pytest.mark.parametrize("code", [4000, 4009])
 async def test_close_codes_decide_between_resume_and_a_new_session(
-    tavern: Tavern, bot: SampleBot, code: int, monkeypatch: pytest.MonkeyPatch
+    tavern: Tavern, bot: SampleBot, code: int
 ) -> None:
-    monkeypatch.setattr(bot, "before_identify_hook", _no_wait)
     await tavern.server.gateway.close(code)
     said = await tavern.alice.say(tavern.inn, "later")
     if code == 4000:
@@ -59,20 +58,13 @@ async def test_close_codes_decide_between_resume_and_a_new_session(
     assert not any(message.id == said.id for message in bot.heard)
 
 
-async def _no_wait(shard_id: int | None, *, initial: bool = False) -> None:
-    return None
-
-
 async def test_reconnect_request_is_followed_by_a_resume(tavern: Tavern, bot: SampleBot) -> None:
     tavern.server.gateway.reconnect()
     await bot.event("resumed")
     assert tavern.server.gateway.resumes == 1
 
 
-async def test_invalid_session_loses_events_and_identifies_again(
-    tavern: Tavern, bot: SampleBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bot, "before_identify_hook", _no_wait)
+async def test_invalid_session_loses_events_and_identifies_again(tavern: Tavern, bot: SampleBot) -> None:
     tavern.server.gateway.invalid_session(resumable=False)
     await tavern.server.until(lambda: len(tavern.server.gateway.identifies) == 2)
     await bot.until(lambda: [name for name, _ in bot.events].count("ready") == 2)
@@ -180,3 +172,29 @@ async def test_errors_logged_in_a_process_are_reported(tavern: Tavern, tmp_path:
     with pytest.raises(AssertionError, match="failed on purpose"):
         async with BotProcess(tavern.server, tmp_path, arguments=["fail"], module=module) as process:
             await process.ready()
+
+
+@pytest.mark.parametrize("discord_server", [{"heartbeat_interval": 0.05}], indirect=True)
+async def test_without_acknowledged_heartbeats_the_client_comes_back(tavern: Tavern) -> None:
+    client = SampleBot(heartbeat_timeout=0.5)
+    async with running(client, tavern.server):
+        tavern.server.gateway.drop_heartbeat_acks = True
+        await tavern.server.until(lambda: len(tavern.server.gateway.heartbeats) > 3)
+        await tavern.server.until(lambda: tavern.server.gateway.resumes >= 1)
+        tavern.server.gateway.drop_heartbeat_acks = False
+        await heard(client, await tavern.alice.say(tavern.inn, "back"))
+
+
+async def test_a_connection_closed_before_hello_stops_a_plain_client(tavern: Tavern) -> None:
+    tavern.server.gateway.close_before_hello = 1
+    client = discord.Client(intents=discord.Intents.none())
+    with pytest.raises(AttributeError):
+        await client.start(tavern.server.token)
+    await client.close()
+
+
+async def test_members_are_asked_for_over_the_gateway(tavern: Tavern, bot: SampleBot) -> None:
+    guild = bot.get_guild(tavern.guild.id)
+    assert guild is not None
+    found = await guild.query_members("Ali")
+    assert [member.id for member in found] == [tavern.alice.id]
