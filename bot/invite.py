@@ -22,6 +22,9 @@ NEEDED: Final[dict[int, str]] = {
 }
 """Permission bit to the name that Discord shows for it."""
 
+ESSENTIAL: Final = frozenset(NEEDED[bit] for bit in (VIEW_CHANNEL, SEND_MESSAGES, SEND_MESSAGES_IN_THREADS))
+"""Without one of these no scene can be played; without the others something is missing."""
+
 PERMISSIONS: Final = sum(NEEDED)
 """All needed bits, as the invite link carries them."""
 

@@ -13,7 +13,7 @@ from discord.ext import commands
 
 from bot.core.types import Place, Scene
 from bot.errors import DeliveryError, UserFacing
-from bot.invite import missing_permissions
+from bot.invite import ESSENTIAL, missing_permissions
 from cogs.answers import Asked, say, think
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
 from cogs.permissions import moderators_by_default
@@ -29,6 +29,11 @@ Announce = Callable[[Place, str], Awaitable[int]]
 SpeakingTrouble = Callable[[Place], Awaitable[str | None]]
 
 REMEMBERED: Final = "-# From now on this scene is remembered, until it is paused or ended."
+
+_FOR_WANT_OF_THEM: Final = (
+    "without Manage Webhooks personas speak in plain messages, without Read Message History I miss what is "
+    "said while I am away. Allow them under Edit Channel → Permissions."
+)
 
 
 @app_commands.default_permissions(moderators_by_default())
@@ -66,7 +71,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         """The channel is told first, then the persona greets."""
         await think(interaction)
         place = here(interaction)
-        check_bot_may(interaction, place)
+        lacking = check_bot_may(interaction, place)
         found = await self._troupe.personas.find(place.space_id, persona) if persona else None
         notice_id = await self._tell_channel(place, name)
         try:
@@ -87,7 +92,9 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
             told.append(f"**{started.persona.name}** joins and greets.")
         if started.hint:
             told.append(started.hint)
-        if trouble := await self._speaking_trouble(place):
+        if lacking:
+            told.append(f"I lack **{', '.join(lacking)}** in <#{place.id}>: {_FOR_WANT_OF_THEM}")
+        elif trouble := await self._speaking_trouble(place):
             told.append(f"Personas speak in plain messages here: {trouble}")
         await say(interaction, "\n".join(told))
 
@@ -208,17 +215,21 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         return await scene_choices(self._troupe, interaction, current)
 
 
-def check_bot_may(interaction: Asked, place: Place) -> None:
-    """`UserFacing` that names the permissions the bot lacks here, and where."""
-    if not place.guild_id:
-        return
-    lacking = missing_permissions(interaction.app_permissions.value, thread=place.parent_id is not None)
-    if interaction.app_permissions.administrator or not lacking:
-        return
-    raise UserFacing(
-        f"I lack these permissions in <#{place.id}>: **{', '.join(lacking)}**. "
-        "Allow them under Edit Channel → Permissions, then try again."
-    )
+def check_bot_may(interaction: Asked, place: Place) -> list[str]:
+    """Name the permissions that the bot lacks here but can do without.
+
+    `UserFacing`, with their names and the channel, when it could not even speak.
+    """
+    granted = interaction.app_permissions
+    if not place.guild_id or granted.administrator:
+        return []
+    lacking = missing_permissions(granted.value, thread=place.parent_id is not None)
+    if not ESSENTIAL.isdisjoint(lacking):
+        raise UserFacing(
+            f"I lack these permissions in <#{place.id}>: **{', '.join(lacking)}**. "
+            "Allow them under Edit Channel → Permissions, then try again."
+        )
+    return lacking
 
 
 async def _take_back(interaction: Asked, message_id: int) -> None:
