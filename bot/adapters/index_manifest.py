@@ -21,14 +21,15 @@ class Manifest:
     tables: frozenset[str] = frozenset()
     """The tables that must exist; one that is missing was lost."""
 
-    def with_encoder(self, encoder_id: str, dimensions: int) -> Manifest:
-        return replace(self, encoders={**self.encoders, encoder_tag(encoder_id): (encoder_id, dimensions)})
-
-    def with_table(self, name: str) -> Manifest:
-        return replace(self, tables=self.tables | {name})
+    def with_table(self, name: str, encoder_id: str, dimensions: int) -> Manifest:
+        encoders = {**self.encoders, encoder_tag(encoder_id): (encoder_id, dimensions)}
+        return replace(self, encoders=encoders, tables=self.tables | {name})
 
     def without_table(self, name: str) -> Manifest:
-        return replace(self, tables=self.tables - {name})
+        """An encoder whose last table goes is forgotten."""
+        tables = self.tables - {name}
+        tags = {parts[1] for parts in map(table_parts, tables) if parts}
+        return Manifest({tag: one for tag, one in self.encoders.items() if tag in tags}, tables)
 
 
 def encoder_tag(encoder_id: str) -> str:

@@ -8,6 +8,7 @@ import shutil
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,6 @@ class LanceFolder:
         """Use `LanceFolder.open`."""
         self.encoder_id = encoder_id
         self.dimensions = dimensions
-        self.is_new = False
         self.damage = ""
         """Why the index cannot be used; empty when all is well."""
         self._path = path
@@ -90,27 +90,27 @@ class LanceFolder:
                 return names
 
     async def _adopt(self, present: frozenset[str]) -> Manifest:
-        """The manifest with this encoder and all tables on disk. Raises ValueError when one is missing."""
+        """The manifest with all tables on disk. Raises ValueError when one that it names is missing."""
         known = await asyncio.to_thread(read_manifest, self._path) or Manifest()
         if lost := known.tables - present:
             raise ValueError(f"{len(lost)} tables of the search index are missing")
         tag = encoder_tag(self.encoder_id)
-        self.is_new = tag not in known.encoders
         _, before = known.encoders.get(tag, ("", 0))
         if before and self.dimensions and before != self.dimensions:
             raise ValueError(f"this encoder wrote {before} dimensions before, and {self.dimensions} now")
         self.dimensions = self.dimensions or before
-        manifest = known.with_encoder(self.encoder_id, self.dimensions)
-        for name in present:
-            manifest = manifest.with_table(name)
-        await self._save(manifest)
-        return manifest
+        return replace(known, tables=present)
 
     async def _save(self, manifest: Manifest) -> None:
         await asyncio.to_thread(write_manifest, self._path, manifest)
         self._manifest = manifest
 
     # ------------------------------------------------------------ names
+    @property
+    def is_new(self) -> bool:
+        """Nothing was ever written with this encoder, or all of it was dropped."""
+        return encoder_tag(self.encoder_id) not in self._manifest.encoders
+
     def name_of(self, space_id: int) -> str:
         return table_name(space_id, self.encoder_id)
 
@@ -151,12 +151,10 @@ class LanceFolder:
         """Makes the space's table where it is missing; its name."""
         name = self.name_of(space_id)
         async with self._changing:
-            if not self.dimensions:
-                self.dimensions = dimensions
-                await self._save(self._manifest.with_encoder(self.encoder_id, dimensions))
             if not self.exists(name):
+                self.dimensions = self.dimensions or dimensions
                 await self._lance.LanceTable.create(self._connection, name, self.dimensions)
-                await self._save(self._manifest.with_table(name))
+                await self._save(self._manifest.with_table(name, self.encoder_id, self.dimensions))
         return name
 
     async def drop(self, name: str) -> None:

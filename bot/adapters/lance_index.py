@@ -58,7 +58,10 @@ class LanceIndex:
 
     @property
     def is_new(self) -> bool:
-        """True when this encoder had no index here: marks of what is indexed, if there are any, are void."""
+        """True while this encoder has written nothing here: marks of what is indexed are void then.
+
+        Before the first `upsert` of a run, the database's marks must be forgotten when this is true.
+        """
         return self._folder.is_new
 
     async def is_damaged(self) -> bool:

@@ -114,7 +114,9 @@ async def test_by_emotion_is_cosine_among_known_feelings(index: MemoryIndex) -> 
     many = np.random.default_rng(4).uniform(1, 10, (60, 8)).astype(np.float32)
     keys = [key(number, emotion=row) for number, row in enumerate(many, start=1)]
     query = feeling(9, 1, 4)
-    await index.upsert(SPACE, [*keys, key(99, emotion=query, known=False), key(98, emotion=query, audience=7)])
+    await index.upsert(
+        SPACE, [*keys, key(99, emotion=query, known=False), key(98, emotion=query, audience=7)]
+    )
     expected = np.argsort(emotions.distances(query, many), kind="stable")[:20] + 1
     hits = await index.nearest_by_emotion(scope(), query, 20)
     assert [hit.memory_id for hit in hits] == expected.tolist()
@@ -196,7 +198,9 @@ async def test_maintenance_changes_no_result(index: MemoryIndex) -> None:
 
 
 @pytest.mark.parametrize("wrong", [unit(1, SIZE + 1), np.full(SIZE, np.nan, dtype=np.float32)])
-async def test_wrong_vectors_are_refused_before_anything_is_written(index: MemoryIndex, wrong: np.ndarray) -> None:
+async def test_wrong_vectors_are_refused_before_anything_is_written(
+    index: MemoryIndex, wrong: np.ndarray
+) -> None:
     await index.upsert(SPACE, [key(1)])
     with pytest.raises(ValueError):
         await index.upsert(SPACE, [key(2), key(3, vector=wrong)])
