@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bot.adapters.chat_answer import Answer
 from bot.adapters.chat_call import DEFAULT_RETRIES, Call, Retries
@@ -13,10 +14,13 @@ from bot.adapters.chat_context import find_context_tokens
 from bot.adapters.chat_failures import Failure, Trouble, words_of
 from bot.adapters.chat_quirks import Body, Quirks
 from bot.adapters.chat_request import Request
-from bot.adapters.chat_server import DEFAULT_TIMEOUTS, ChatServer, Stream, Timeouts, status_in
+from bot.adapters.chat_server import DEFAULT_TIMEOUTS, ChatServer, Timeouts, status_in
 from bot.core.chat import DEFAULT_SAMPLING, ChatMessage, Completion, OnText, Sampling
 from bot.core.token_count import TokenCounter
 from bot.errors import EmptyReply, ModelRefused
+
+if TYPE_CHECKING:
+    from bot.adapters.chat_server import Stream
 
 _log = logging.getLogger(__name__)
 

@@ -1,19 +1,25 @@
-"""The HTTP side of a model server, through the openai package. The only module that imports it."""
+"""The HTTP side of a model server, through the openai package.
+
+The only module that imports it, and only at the first request and in a thread: that takes a second.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
-
-import openai
 
 from bot.adapters.chat_failures import Failure, Trouble, read_failure
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
-Stream = openai.AsyncStream[object]
+if TYPE_CHECKING:
+    import openai
+
+    Stream = openai.AsyncStream[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,51 +43,48 @@ class ChatServer:
     """Sends requests and turns every exception of the library into a Failure, which holds no secret."""
 
     def __init__(self, *, base_url: str, api_key: str, timeouts: Timeouts) -> None:
-        address = urlsplit(base_url.strip())
-        plain = address._replace(netloc=address.netloc.rpartition("@")[2])
-        self.label = address.hostname or "the model server"
+        self._address = urlsplit(base_url.strip())
+        self._plain = self._address._replace(netloc=self._address.netloc.rpartition("@")[2])
+        self.label = self._address.hostname or "the model server"
+        self._key = api_key
         self._timeouts = timeouts
-        self._root = plain._replace(path="", query="", fragment="").geturl()
-        user = [unquote(part) for part in (address.username, address.password) if part]
+        user = [unquote(part) for part in (self._address.username, self._address.password) if part]
         self._secrets = (api_key, *user)
-        self._client = openai.AsyncOpenAI(
-            base_url=plain.geturl(),
-            api_key=api_key or "none",
-            max_retries=0,
-            default_headers=_authorization(address),
-            http_client=openai.DefaultAsyncHttpxClient(trust_env=self.label not in _LOOPBACK),
-            timeout=openai.Timeout(
-                connect=timeouts.connect, read=timeouts.first_text, write=30.0, pool=timeouts.total
-            ),
-        )
-        # Taken from the environment by the library; no business of other servers.
-        self._client.organization = self._client.project = None
+        self._client: openai.AsyncOpenAI | None = None
+        self._connecting = asyncio.Lock()
 
     async def open(self, body: Mapping[str, object], *, purpose: str) -> Stream | Failure:
         """Post a completion request and return its answer, unread. The caller closes it."""
+        client = await self._connect()
+        import openai  # noqa: PLC0415 - see above
+
         try:
-            return await self._client.post(
+            return await client.post(
                 "/chat/completions",
                 cast_to=object,
                 body=body,
                 options={"headers": {"X-Troupe-Purpose": purpose}},
                 stream=True,
-                stream_cls=Stream,
+                stream_cls=openai.AsyncStream[object],
             )
         except Exception as error:  # whatever the library or the HTTP client below it raises
             return self.failure(error)
 
     async def get(self, path: str) -> object:
         """Return the JSON at a path of the API, or with a leading "/" of the server; None without one."""
-        url = f"{self._root}{path}" if path.startswith("/") else f"/{path}"
+        root = self._plain._replace(path="", query="", fragment="").geturl()
+        url = f"{root}{path}" if path.startswith("/") else f"/{path}"
+        client = await self._connect()
         try:
-            found = await self._client.get(url, cast_to=object, options={"timeout": self._timeouts.question})
+            found = await client.get(url, cast_to=object, options={"timeout": self._timeouts.question})
         except Exception:  # a question that may go unanswered, whatever the reason
             return None
         return found
 
     def failure(self, error: Exception) -> Failure:
         """Return our account of an exception of the library, which may hold the key or the prompt."""
+        import openai  # noqa: PLC0415 - see above
+
         if isinstance(error, openai.APIStatusError):
             return self.read_failure(error.status_code, error.body, error.response.headers)
         if isinstance(error, openai.APITimeoutError | TimeoutError):
@@ -99,7 +102,32 @@ class ChatServer:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        if self._client is not None:
+            await self._client.close()
+
+    async def _connect(self) -> openai.AsyncOpenAI:
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
+        return self._client
+
+    def _make_client(self) -> openai.AsyncOpenAI:
+        import openai  # noqa: PLC0415 - see above
+
+        timeouts = self._timeouts
+        client = openai.AsyncOpenAI(
+            base_url=self._plain.geturl(),
+            api_key=self._key or "none",
+            max_retries=0,
+            default_headers=_authorization(self._address),
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=self.label not in _LOOPBACK),
+            timeout=openai.Timeout(
+                connect=timeouts.connect, read=timeouts.first_text, write=30.0, pool=timeouts.total
+            ),
+        )
+        # Taken from the environment by the library; no business of other servers.
+        client.organization = client.project = None
+        return client
 
 
 def _authorization(address: SplitResult) -> dict[str, str]:

@@ -160,8 +160,8 @@ async def test_silence_ends_in_time(
 async def test_keep_alives_before_the_text_are_no_silence(
     model_server: ModelServer, make_chat_model: MakeChatModel
 ) -> None:
-    model_server.set_script("reply", [Say("Slow.", keep_alives=8, delay=0.1)])
-    patient = Timeouts(first_text=0.6, total=10.0)
+    model_server.set_script("reply", [Say("Slow.", keep_alives=10, delay=0.12)])
+    patient = Timeouts(first_text=0.9, total=15.0)
     assert (await ask(make_chat_model(timeouts=patient, retries=NO_RETRY))).text == "Slow."
 
 
@@ -169,7 +169,7 @@ async def test_text_is_complete_though_the_line_hangs_after_it(
     model_server: ModelServer, make_chat_model: MakeChatModel
 ) -> None:
     model_server.set_script("reply", Say(hang=True))
-    completion = await ask(make_chat_model(timeouts=QUICK, retries=NO_RETRY))
+    completion = await ask(make_chat_model(timeouts=Timeouts(usage=0.2), retries=NO_RETRY))
     assert completion.text == "Good evening."
     assert not completion.truncated
 

