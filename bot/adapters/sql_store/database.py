@@ -51,20 +51,20 @@ class Database:
 
     async def write(self, work: Work[T]) -> T:
         """What `work` returns, committed; nothing is written when it raises."""
+        self._check_open()
         return await self._to_its_end(self._write(work), "sql-write")
 
     async def read(self, work: Work[T], *, snapshot: bool = False) -> T:
         """What `work` returns; with `snapshot` all its statements see the same moment."""
+        self._check_open()
         return await self._to_its_end(self._read(work, snapshot), "sql-read")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """The writer's connection in a transaction of its own. `write` also survives a cancelled caller."""
         self._check_open()
-        async with self._turn:
-            with storage_errors(self.path):
-                async with self._writer.begin() as connection:
-                    yield connection
+        async with self._begun() as connection:
+            yield connection
 
     @asynccontextmanager
     async def standstill(self) -> AsyncIterator[AsyncConnection]:
@@ -83,11 +83,17 @@ class Database:
         await self._writer.dispose()
 
     async def _write(self, work: Work[T]) -> T:
-        async with self.transaction() as connection:
+        async with self._begun() as connection:
             return await work(connection)
 
+    @asynccontextmanager
+    async def _begun(self) -> AsyncIterator[AsyncConnection]:
+        async with self._turn:
+            with storage_errors(self.path):
+                async with self._writer.begin() as connection:
+                    yield connection
+
     async def _read(self, work: Work[T], snapshot: bool) -> T:
-        self._check_open()
         with storage_errors(self.path):
             async with self._readers.connect() as connection:
                 if snapshot:

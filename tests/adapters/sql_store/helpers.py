@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,16 @@ async def set_stage(
     for member in cast:
         scene = await store.scenes.join(scene.id, member.id)
     return Stage(store, scene, cast[0])
+
+
+def bytes_of(path: Path) -> bytes:
+    """What the file holds."""
+    return path.read_bytes()
+
+
+def put_bytes(path: Path, content: bytes | bytearray) -> None:
+    """Replaces what the file holds."""
+    path.write_bytes(content)
 
 
 def changed(outcome: object) -> Changed:
