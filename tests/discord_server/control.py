@@ -50,7 +50,7 @@ class Control:
             return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=400)
 
     async def build(self, wanted: dict[str, Any]) -> Any:
-        """Create `guilds` guilds with `channels` text channels and `members` members and a moderator, each."""
+        """Create `guilds` guilds, each with `channels` text channels, `members` members and a moderator."""
         built = []
         for number in range(int(wanted.get("guilds", 1))):
             guild = self._server.add_guild(f"Guild {number}")

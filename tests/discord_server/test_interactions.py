@@ -245,3 +245,36 @@ async def _respond(
 ) -> None:
     route = discord.http.Route("POST", f"/interactions/{interaction.id}/{interaction.token}/callback")
     await bot.http.request(route, json={"type": kind, "data": content})
+
+
+async def test_commands_work_in_direct_messages(tavern: Tavern, bot: SampleBot) -> None:
+    channel = tavern.server.dm(tavern.alice)
+    answer = await (await tavern.alice.slash("scene cast add", channel, persona="Bob")).answer()
+    assert answer.content == "added Bob 0"
+    assert answer in tavern.server.messages(channel)
+
+
+async def test_user_menus_and_component_layouts(tavern: Tavern, bot: SampleBot) -> None:
+    class Layout(discord.ui.LayoutView):
+        box: discord.ui.Container[Layout] = discord.ui.Container(
+            discord.ui.TextDisplay("In a box"),
+            discord.ui.Separator(),
+            discord.ui.Section("Beside", accessory=discord.ui.Button(label="Press", custom_id="press")),
+        )
+
+    async def who(interaction: discord.Interaction, user: discord.User) -> None:
+        await interaction.response.send_message(view=Layout())
+
+    bot.tree.add_command(app_commands.ContextMenu(name="Who?", callback=who))
+    await bot.tree.sync()
+    interaction = await tavern.alice.user_menu("Who?", tavern.mod, tavern.inn)
+    answer = await interaction.answer()
+    assert answer.text == "In a box\nBeside"
+
+
+async def test_ephemeral_answers_come_back_like_direct_messages(tavern: Tavern, bot: SampleBot) -> None:
+    said = await tavern.alice.say(tavern.inn, "x")
+    answer = await (await tavern.alice.context_menu("Why?", said)).answer()
+    message = await bot.until(lambda: next((item for item in bot.heard if item.id == answer.id), None))
+    assert message.guild is None
+    assert message.author.id == tavern.server.bot_user_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from typing import Any
 
 import aiohttp
@@ -223,8 +224,6 @@ async def test_application_emojis_can_be_kept(tavern: Tavern, bot: SampleBot) ->
 
 
 async def test_bot_uploads_are_served_again(tavern: Tavern, bot: SampleBot) -> None:
-    import io  # noqa: PLC0415
-
     sent = await text_channel(bot, tavern).send("see", file=discord.File(io.BytesIO(b"data"), "card.json"))
     assert await sent.attachments[0].read() == b"data"
     assert tavern.inn.by_id[sent.id].attachments[0].content == b"data"
