@@ -6,6 +6,7 @@ TroupeError
 ├── SettingsError           the settings cannot be used; every problem is named at once
 ├── StorageError            the database did not do what was asked
 ├── SearchIndexError        the search index did not do what was asked; SQL still holds the truth
+├── HeadFileError           a file of emotion weights cannot be used
 ├── DeliveryError           a message did not reach Discord, or (uncertain) nobody knows
 └── ModelError              the language model gave no usable answer
     ├── ModelUnavailable    busy, down or too slow, also after retries; later may work
@@ -42,6 +43,10 @@ class StorageError(TroupeError):
 
 class SearchIndexError(TroupeError):
     """The search index did not do what was asked."""
+
+
+class HeadFileError(TroupeError):
+    """A file of emotion weights is missing parts or does not fit together."""
 
 
 class DeliveryError(TroupeError):
