@@ -220,6 +220,9 @@ class TurnStore(Protocol):
 
     async def count_uncovered(self, scene_id: int) -> int: ...
 
+    async def waiting(self) -> list[tuple[int, int, int]]:
+        """(place id, scene id, number of uncovered turns) of every scene that has some."""
+
     async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
         """Members' living turns without an answer, newer than `since`, oldest first."""
 

@@ -32,7 +32,7 @@ class _Told:
 @dataclass(frozen=True, slots=True)
 class _Do:
     change: Change[Any]
-    result: asyncio.Future[Any]
+    result: asyncio.Future[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,10 @@ class PlaceActor:
         self._mailbox.put_nowait(_Do(change, result))
         return await result
 
+    def later(self, change: Change[None]) -> None:
+        """Run `change` in the actor's order; nobody waits for it, its failure is logged."""
+        self._mailbox.put_nowait(_Do(change, None))
+
     def nudge(self) -> None:
         """Look again whether a reply is due."""
         self._mailbox.put_nowait(_Nudge())
@@ -151,8 +155,9 @@ class PlaceActor:
             await self._handle(message)
         except Exception as problem:
             # The one broad catch of the actor: a bad event must not stop its place for ever.
-            if isinstance(message, _Do) and not message.result.done():
-                message.result.set_exception(problem)
+            if isinstance(message, _Do) and message.result is not None:
+                if not message.result.done():
+                    message.result.set_exception(problem)
             else:
                 log.exception("Place %s could not handle an event (ref %s)", self.place.id, reference())
 
@@ -165,7 +170,7 @@ class PlaceActor:
                 await self._conduct.changed(self.state, changed)
             case _Do(change=change, result=result):
                 value = await change(self.state)
-                if not result.done():
+                if result is not None and not result.done():
                     result.set_result(value)
             case _Finished(reply=reply):
                 if self.state.reply is reply:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection
 
+from bot.core.names import fold
 from bot.core.ports import PersonaStore, SceneStore
 from bot.core.types import Alias, Place, Scene
 from bot.engine.conduct import Conduct
@@ -12,11 +12,6 @@ from bot.engine.places import Places
 from bot.engine.scenes import NO_SCENE, checked_text
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
-
-
-def folded(name: str) -> str:
-    """A name for comparing: case and width do not count."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 class Aliases:
@@ -42,12 +37,12 @@ class Aliases:
         """A member speaks under another name in the active scene."""
         scene = await self._active(place.id)
         name = checked_text(name, 80, "An alias")
-        wanted = folded(name)
+        wanted = fold(name)
         for persona in await self._personas.of_space(place.space_id):
-            if wanted in {folded(known) for known in (persona.name, *persona.former_names)}:
+            if wanted in {fold(known) for known in (persona.name, *persona.former_names)}:
                 raise UserFacing(f"“{name}” is the name of a persona. Please choose another alias.")
         others = [alias.name for alias in await self._store.aliases(scene.id) if alias.owner_id != owner_id]
-        if wanted in {folded(other) for other in (*others, *present_names)}:
+        if wanted in {fold(other) for other in (*others, *present_names)}:
             raise UserFacing(f"Somebody here is already called “{name}”. Please choose another alias.")
         alias = Alias(scene_id=scene.id, owner_id=owner_id, name=name, avatar_url=avatar_url)
 

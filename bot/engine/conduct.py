@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from bot.core import mood as moods
 from bot.core.events import MessagePosted
-from bot.core.macros import Macros, expand
 from bot.core.ports import Changed, PersonaStore, SceneStore, TurnStore
+from bot.core.prompting import greeting
 from bot.core.splitting import split
 from bot.core.turn_taking import Decision, ReplyMode, decide
-from bot.core.types import NOBODY, OutboxRow, Persona, Place, Turn, TurnDraft, TurnKind
+from bot.core.types import NOBODY, OutboxRow, Persona, Place, Scratchpad, Turn, TurnDraft, TurnKind
 from bot.core.window import Speaker, speaker_of
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
@@ -90,7 +90,7 @@ class Conduct:
                 persona = await self._personas.get(persona_id)
                 if persona is not None:
                     state.personas[persona_id] = persona
-            state.scratchpad = await self._scenes.scratchpad(scene.id)
+            await self.take_notes(state, await self._scenes.scratchpad(scene.id))
             if not same:
                 await self._load_history(state)
         self._live.put(place, scene, state.aliases)
@@ -100,7 +100,7 @@ class Conduct:
         assert scene is not None
         state.window = await self._turns.newest(scene.id, self._window_turns)
         state.speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
-        state.start_id = 0
+        state.start_ids = {}
         state.recalled = {}
         stored = await self._scenes.moods(scene.id)
         state.moods = {pid: moods.from_json(json.loads(value)) for pid, value in stored.items()}
@@ -111,6 +111,13 @@ class Conduct:
         for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
             if turn.id not in being_answered:
                 await self._consider(state, turn)
+
+    async def take_notes(self, state: PlaceState, scratchpad: Scratchpad) -> None:
+        """Show these notes from now on, each to those who witnessed what it comes from."""
+        state.scratchpad = scratchpad
+        sources = {turn_id for line in scratchpad.lines for turn_id in line.sources}
+        turns = await self._turns.by_ids(sources) if sources else []
+        state.source_witnesses = {turn.id: frozenset(turn.witnesses) for turn in turns}
 
     def record_from(self, place: Place, message_id: int) -> None:
         """Messages up to this id are never read from the history."""
@@ -197,7 +204,7 @@ class Conduct:
                 again = _readdressed(reply.addresses, turns, removed=changed.removed)
                 state.pending = again + state.pending
         if state.scene is not None and state.scene.id in changed.scene_ids:
-            state.scratchpad = await self._scenes.scratchpad(state.scene.id)
+            await self.take_notes(state, await self._scenes.scratchpad(state.scene.id))
             state.uncovered = await self._turns.count_uncovered(state.scene.id)
             self._summariser.note(state.place, state.scene.id, state.uncovered)
 
@@ -223,10 +230,10 @@ class Conduct:
             persona=persona,
             cast=state.cast,
             aliases=dict(state.aliases),
-            window=tuple(state.window),
-            start_id=state.start_id,
+            window=tuple(turn for turn in state.window if _perceived(turn, persona.id)),
+            start_id=state.start_ids.get(persona.id, 0),
             speakers=tuple(state.speakers),
-            scratchpad=state.scratchpad,
+            scratchpad=_witnessed(state, persona.id),
             mood=state.moods.get(persona.id) or moods.at_rest(persona.temperament, self.now()),
             answers=tuple(address.turn for address in addresses),
             options=self._options.known(state.place.space_id, state.place.id),
@@ -247,7 +254,7 @@ class Conduct:
             return None
         rows = await self._say(state, request.persona, spoken.text, spoken.parts, request.answers)
         reply.committed = True
-        state.start_id = spoken.start_id
+        state.start_ids[request.persona.id] = spoken.start_id
         state.replies += 1
         state.hold_until = None
         state.recalled.update(dict.fromkeys(spoken.recalled, state.replies))
@@ -273,8 +280,7 @@ class Conduct:
         scene = state.scene
         assert scene is not None
         members = tuple(dict.fromkeys(alias.name for alias in state.aliases.values()))
-        macros = Macros.of(persona, scene=scene, members=members, now=self.now())
-        text = expand(persona.text("first_mes"), macros).strip()
+        text = greeting(persona, scene, members=members, now=self.now()).strip()
         if text:
             rows = await self._say(state, persona, text, split(text), ())
             self._delivery.later(state.place, persona, rows)
@@ -323,6 +329,18 @@ class Conduct:
             await self._scenes.set_mood(scene.id, persona.id, json.dumps(moods.to_json(mood)))
 
 
+def _perceived(turn: Turn, persona_id: int) -> bool:
+    """A persona that joined later does not know what was said before; out of character, all listen."""
+    return persona_id in turn.witnesses or turn.kind is TurnKind.OUT_OF_CHARACTER
+
+
+def _witnessed(state: PlaceState, persona_id: int) -> Scratchpad:
+    """The notes whose every source the persona witnessed."""
+    known = {turn_id for turn_id, who in state.source_witnesses.items() if persona_id in who}
+    lines = tuple(line for line in state.scratchpad.lines if known.issuperset(line.sources))
+    return replace(state.scratchpad, lines=lines)
+
+
 def _with_changes(window: Sequence[Turn], changes: dict[int, Turn], *, removed: bool) -> list[Turn]:
     if removed:
         return [turn for turn in window if turn.id not in changes]
@@ -333,4 +351,3 @@ def _readdressed(addresses: Sequence[Address], changes: dict[int, Turn], *, remo
     if removed:
         return [address for address in addresses if address.turn.id not in changes]
     return [replace(address, turn=changes.get(address.turn.id, address.turn)) for address in addresses]
-

@@ -57,6 +57,8 @@ class Health:
             self._model.line(),
             HealthLine("embedding model", self._encoder.ready, encoder),
             HealthLine("search index", waiting < 1000, f"{waiting} memories wait to be indexed"),
-            HealthLine("notes", not self._summariser.failure, self._summariser.failure or f"{turns} turns wait"),
+            HealthLine(
+                "notes", not self._summariser.failure, self._summariser.failure or f"{turns} turns wait"
+            ),
         ]
         return lines + [HealthLine("model server", True, text) for text in self._degraded()]

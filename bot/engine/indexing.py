@@ -22,6 +22,7 @@ GATHER_SECONDS = 2.0
 ERASE_WITHIN = timedelta(hours=6)
 """Bytes of removed rows leave by a full rewrite of the table, gathered over this time."""
 
+
 @dataclass(frozen=True, slots=True)
 class Feeling:
     """What one turn of a scene was found to feel like."""
@@ -31,7 +32,7 @@ class Feeling:
     emotion: Vector
 
 
-Felt = Callable[[int, Sequence[Feeling]], None]
+Felt = Callable[[int, list[Feeling]], None]
 """Told after a batch, for each place: its id and the new feelings in order."""
 
 

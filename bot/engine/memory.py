@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.core.dates import dated
+from bot.core.events import MessagesDeleted
 from bot.core.ports import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
 from bot.engine.journal import Journal
 from bot.engine.recalling import Recaller
 from bot.engine.scenes import NO_SCENE
 from bot.errors import UserFacing
-from bot.core.events import MessagesDeleted
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,9 @@ class Options:
         try:
             value = option.parse(text)
         except ValueError as problem:
-            raise UserFacing(f"`{key}` cannot be `{text[:80]}`: {problem} Example: `{option.example}`.") from problem
+            raise UserFacing(
+                f"`{key}` cannot be `{text[:80]}`: {problem} Example: `{option.example}`."
+            ) from problem
         await self._store.set_option(space_id, place_id, key, text.strip())
         stored[(place_id, key)] = text.strip()
         return value
@@ -85,7 +87,9 @@ class Options:
                     continue
             except ValueError:
                 pass  # a value of an older release that is no longer allowed: the default holds
-            found[key] = OptionValue(option.default, option.example if option.default is None else "", "default")
+            found[key] = OptionValue(
+                option.default, option.example if option.default is None else "", "default"
+            )
         return found
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.core import cards
 from bot.core.ports import PersonaStore
 from bot.core.types import NOBODY, Persona, StyleSample
+from bot.engine.conduct import Conduct
+from bot.engine.live import LiveScenes
+from bot.engine.places import Places
 from bot.errors import UserFacing
 
 NAME_LIMIT = 80
-Announce = Callable[[Persona], Awaitable[None]]
-"""Called after a persona changed, so that places where it is present take over the new one."""
 
 
 class Personas:
     """The personas of every space. Permissions are the caller's job."""
 
-    def __init__(self, *, store: PersonaStore, changed: Announce, deleted: Callable[[Persona], Awaitable[None]]) -> None:
+    def __init__(self, *, store: PersonaStore, places: Places, conduct: Conduct, live: LiveScenes) -> None:
         self._store = store
-        self._changed = changed
-        self._deleted = deleted
+        self._places = places
+        self._conduct = conduct
+        self._live = live
 
     async def create(
         self,
@@ -78,20 +80,20 @@ class Personas:
         if avatar is not None:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
-        await self._changed(stored)
+        await self._tell_places(stored)
         return stored
 
     async def picture(self, persona: Persona, url: str | None) -> Persona:
         """Remember where the persona's picture can be fetched."""
         stored = await self._store.update(replace(persona, avatar_url=url))
-        await self._changed(stored)
+        await self._tell_places(stored)
         return stored
 
     async def delete(self, persona_id: int, *, by: int = NOBODY) -> Persona:
         """Remove the persona; it leaves every cast, what it said stays in the scenes."""
         persona = await self._get(persona_id)
         await self._store.delete(persona_id)
-        await self._deleted(persona)
+        await self._tell_places(persona)
         return persona
 
     async def all(self, space_id: int) -> list[Persona]:
@@ -116,6 +118,13 @@ class Personas:
     async def renew_samples(self, persona_id: int) -> None:
         """Forget them; the next good replies take their place."""
         await self._store.drop_samples(persona_id)
+
+    async def _tell_places(self, persona: Persona) -> None:
+        """The places where the persona is present take over its change at once."""
+        for place in self._live.places():
+            live = self._live.get(place.id)
+            if live is not None and persona.id in live.scene.cast:
+                await self._places.do(place, self._conduct.load)
 
     async def _get(self, persona_id: int) -> Persona:
         persona = await self._store.get(persona_id)

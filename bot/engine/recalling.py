@@ -123,14 +123,13 @@ class Recaller:
     async def _vector(self, text: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():
             return None
-        return (await self._encoder.embed_query([text]))[0]
+        vector: Vector = (await self._encoder.embed_query([text]))[0]
+        return vector
 
     def _scope(self, scene: Scene, audiences: Sequence[int]) -> Scope:
         return Scope(scene.space_id, scene.place_id, scene.story_id, tuple(audiences))
 
-    async def _pool(
-        self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None
-    ) -> _Pool:
+    async def _pool(self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None) -> _Pool:
         """Candidates by meaning and by words, each with the numbers of both."""
         if not scope.audience_ids:
             return _Pool([], {}, 1.0, 1.0)
@@ -151,13 +150,13 @@ class Recaller:
             for memory_id, own, around in zip(found.ids, found.bm25, found.bm25_context, strict=True)
         }
         ids = numbers.keys() | hits.keys()
-        memories = {memory.id: memory for memory in await self._memories.by_ids(ids) if _inside(memory, scope)}
+        memories = {
+            memory.id: memory for memory in await self._memories.by_ids(ids) if _inside(memory, scope)
+        }
         candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
         return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
 
-    async def _near(
-        self, scope: Scope, vector: Vector | None, emotion: Vector | None
-    ) -> dict[int, IndexHit]:
+    async def _near(self, scope: Scope, vector: Vector | None, emotion: Vector | None) -> dict[int, IndexHit]:
         if vector is None:
             return {}
         try:

@@ -70,7 +70,12 @@ class Scenes:
             self._conduct.interrupt(state)
             self._conduct.record_from(place, after)
             scene = await self._store.start(
-                place, name=name, location=location.strip(), situation=situation.strip(), story=story, after=after
+                place,
+                name=name,
+                location=location.strip(),
+                situation=situation.strip(),
+                story=story,
+                after=after,
             )
             if persona is not None:
                 scene = await self._store.join(scene.id, persona.id)
@@ -91,7 +96,10 @@ class Scenes:
         if len(known) == 1:
             return known[0], None
         if not known:
-            return None, "Nobody is in the scene yet: make a persona with `/persona create`, then `/scene cast add`."
+            return (
+                None,
+                "Nobody is in the scene yet: make a persona with `/persona create`, then `/scene cast add`.",
+            )
         return None, "Nobody is in the scene yet: bring personas in with `/scene cast add`."
 
     async def switch(self, place: Place, scene_id: int) -> Scene:

@@ -31,7 +31,7 @@ class ReplyRequest:
     cast: tuple[Persona, ...]
     aliases: Mapping[int, Alias]
     window: tuple[Turn, ...]
-    """Oldest first, the turns to answer among them."""
+    """What the persona witnessed, oldest first, the turns to answer among them."""
     start_id: int
     """The turn the window began with in the last prompt; 0 when there was none."""
     speakers: tuple[Speaker, ...]
@@ -43,6 +43,12 @@ class ReplyRequest:
     cooling: frozenset[int]
     """Memories recalled so lately that they should not nag."""
     began: datetime
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """The window without the turns to answer."""
+        answering = {turn.id for turn in self.answers}
+        return tuple(turn for turn in self.window if turn.id not in answering)
 
 
 @dataclass(slots=True, eq=False)
@@ -72,12 +78,15 @@ class PlaceState:
     personas: dict[int, Persona] = field(default_factory=dict)
     aliases: dict[int, Alias] = field(default_factory=dict)
     window: list[Turn] = field(default_factory=list)
-    start_id: int = 0
+    start_ids: dict[int, int] = field(default_factory=dict)
+    """Persona id to the turn its last prompt's window began with."""
     speakers: list[Speaker] = field(default_factory=list)
     """Members of the scene in the order they first spoke."""
     uncovered: int = 0
     """Turns that no scratchpad revision covers yet."""
     scratchpad: Scratchpad = field(default_factory=lambda: Scratchpad(scene_id=0))
+    source_witnesses: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Who witnessed the turns that the notes come from."""
     moods: dict[int, Mood] = field(default_factory=dict)
     pending: list[Address] = field(default_factory=list)
     reply: RunningReply | None = None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar, TypeVarTuple, Unpack
 
 from bot.core.lexical import LexicalHits, LexicalIndex, same_sitting, text_key
 from bot.core.ports import MemoryStore
 from bot.core.types import Memory, MemoryKind
 
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 PAGE = 2000
 KEEP_ROWS = 300_000
 """Stories are dropped from memory, the longest unused first, when all together hold more memories."""
@@ -89,7 +92,7 @@ class StoryWords:
             if len(page) < PAGE:
                 return
 
-    async def _in_thread(self, work, *arguments):  # type: ignore[no-untyped-def]
+    async def _in_thread(self, work: Callable[[Unpack[Ts]], T], *arguments: Unpack[Ts]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
 

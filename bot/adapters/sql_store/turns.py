@@ -84,6 +84,20 @@ class SqlTurns:
 
         return await self._database.read(work)
 
+    async def waiting(self) -> list[tuple[int, int, int]]:
+        """See the port."""
+        which = (
+            sa.select(turns.c.place_id, turns.c.scene_id, sa.func.count())
+            .where(_UNCOVERED)
+            .group_by(turns.c.place_id, turns.c.scene_id)
+            .order_by(turns.c.scene_id)
+        )
+
+        async def work(connection: AsyncConnection) -> list[tuple[int, int, int]]:
+            return [(place, scene, count) for place, scene, count in await connection.execute(which)]
+
+        return await self._database.read(work)
+
     async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
         """See the port; turns that addressed nobody are among them."""
         which = sa.and_(

@@ -1,0 +1,347 @@
+"""One reply: recall, prompt, one completion, cleaning, commit, delivery; or one calm notice instead."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.core import mood as moods
+from bot.core import speech
+from bot.core.candidates import Recalled, RecallSettings
+from bot.core.chat import ChatModel, Completion, Sampling
+from bot.core.ports import Messenger, PersonaStore
+from bot.core.prompting import Note, Prompt, ReplyScene, budgets, reply_prompt
+from bot.core.speech import StopWatcher, Voices
+from bot.core.splitting import split
+from bot.core.strategies import Strategy
+from bot.core.templates import Prompts
+from bot.core.types import MemoryKind
+from bot.core.window import Roster, fit
+from bot.engine.actor import PlaceActor
+from bot.engine.conduct import Conduct, Spoken
+from bot.engine.delivery import Delivery
+from bot.engine.health import ModelHealth
+from bot.engine.jobs import reference
+from bot.engine.limits import Limits
+from bot.engine.notices import Notices
+from bot.engine.recalling import Recaller, Recollection, Wanted
+from bot.engine.slots import FairSlots, Priority
+from bot.engine.state import ReplyRequest, RunningReply
+from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured
+
+log = logging.getLogger(__name__)
+
+OnStream = Callable[[int, str, str], None]
+"""Shown while a reply is written: place id, persona's name, the new piece."""
+
+TYPING_SECONDS = 8.0
+SHRINK = (1.0, 0.7, 0.45)
+"""Shares of the context to try when the server says that a prompt is too long."""
+HOLD_SECONDS = 10.0
+"""After a failure the place gathers messages for so long and asks the model once for all of them."""
+SAMPLES = 3
+SHORTEST_SAMPLE = 20
+RECENT_REPLIES = 6
+DATE_TOKENS = 16
+"""What the date and mark of a recalled memory cost beside its words."""
+
+_EMPTY, _REPEAT, _REFUSAL = "empty", "repeated", "refused"
+_HINTS = {
+    _EMPTY: "Answer with at least one sentence.",
+    _REPEAT: "You have said exactly this before. Say something new.",
+    _REFUSAL: "Stay in your role: answer as your character would.",
+}
+_OVER_LIMIT = "Today's tokens for this server are used up. The personas answer again tomorrow (midnight UTC)."
+_NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
+_UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
+_MISCONFIGURED = (
+    "*{name} cannot answer: the bot's language model is misconfigured. "
+    "Its owner finds the details in the log (reference {reference}).*"
+)
+_UNEXPECTED = (
+    "*Something went wrong; nothing is lost. The bot's owner finds it in the log (reference {reference}).*"
+)
+
+
+class _OverLimit(Exception):
+    """The day's tokens are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One reply in the making."""
+
+    request: ReplyRequest
+    samples: tuple[str, ...]
+    roster: Roster
+    voices: Voices
+    recollection: Recollection
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A cleaned answer of the model and what is wrong with it, if anything."""
+
+    text: str
+    complaint: str = ""
+    truncated: bool = False
+    start_id: int = 0
+
+
+class Conversation:
+    """Makes replies. Each runs as a child task of its place's actor; state changes go through the actor."""
+
+    def __init__(
+        self,
+        *,
+        conduct: Conduct,
+        delivery: Delivery,
+        notices: Notices,
+        recaller: Recaller,
+        personas: PersonaStore,
+        model: ChatModel,
+        slots: FairSlots,
+        limits: Limits,
+        messenger: Messenger,
+        prompts: Prompts,
+        health: ModelHealth,
+        context_tokens: int,
+        reply_tokens: int,
+        sampling: Sampling,
+        on_stream: OnStream | None,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._conduct = conduct
+        self._delivery = delivery
+        self._notices = notices
+        self._recaller = recaller
+        self._personas = personas
+        self._model = model
+        self._slots = slots
+        self._limits = limits
+        self._messenger = messenger
+        self._prompts = prompts
+        self._health = health
+        self._context_tokens = context_tokens
+        self._reply_tokens = reply_tokens
+        self._sampling = sampling
+        self._on_stream = on_stream
+        self._now = now
+
+    async def answer(self, reply: RunningReply, actor: PlaceActor) -> None:
+        """Answer, or give one notice. Never silence, never two."""
+        request = reply.request
+        try:
+            spoken = await self._with_typing(request)
+        except _OverLimit:
+            await self._instead(reply, actor, _OVER_LIMIT, hint=True)
+        except EmptyReply:
+            await self._instead(reply, actor, _NO_WORDS.format(name=request.persona.name))
+        except ModelError as problem:
+            await self._model_failed(reply, actor, problem)
+        except Exception:
+            number = reference()
+            log.exception("A reply in place %s failed (ref %s)", request.place.id, number)
+            await self._instead(reply, actor, _UNEXPECTED.format(reference=number))
+        else:
+            self._health.failure = ""
+            rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
+            if rows is not None:
+                await self._delivery.send(request.place, request.persona, rows)
+
+    async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
+        number = reference()
+        log.warning("Place %s has no reply (ref %s): %s", reply.request.place.id, number, problem)
+        self._health.failure = f"{type(problem).__name__}, see the log (ref {number})"
+        text = _MISCONFIGURED if isinstance(problem, ModelMisconfigured) else _UNAVAILABLE
+        text = text.format(name=reply.request.persona.name, reference=number)
+        await self._instead(reply, actor, text, hold=HOLD_SECONDS)
+
+    async def _instead(
+        self, reply: RunningReply, actor: PlaceActor, text: str, *, hold: float = 0.0, hint: bool = False
+    ) -> None:
+        request = reply.request
+        if await actor.do(lambda state: self._conduct.failed(state, reply, hold)):
+            message = request.answers[-1].message_ids
+            say = self._notices.hint if hint else self._notices.plain
+            say(request.place, text, reply_to=message[-1] if message else None)
+
+    async def _with_typing(self, request: ReplyRequest) -> Spoken:
+        typing = asyncio.create_task(self._type(request), name=f"typing in {request.place.id}")
+        try:
+            return await self._make(request)
+        finally:
+            typing.cancel()
+
+    async def _type(self, request: ReplyRequest) -> None:
+        while True:
+            await self._messenger.typing(request.place)
+            await asyncio.sleep(TYPING_SECONDS)
+
+    # ------------------------------------------------------------ making it
+    async def _make(self, request: ReplyRequest) -> Spoken:
+        """The reply to post: one completion, a second only after an empty, repeated or refused one."""
+        samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
+        roster = Roster.of(request.cast, request.speakers).joined(request.answers)
+        task = _Task(request, samples, roster, _voices(request, roster), await self._recall(request, roster))
+        made = await self._ask(task, self._sampling, hint="")
+        if made.complaint:
+            again = await self._ask(task, _livelier(self._sampling), hint=_HINTS[made.complaint])
+            if again.complaint in {_EMPTY, _REPEAT}:
+                raise EmptyReply(again.complaint)
+            made = again
+        text = speech.for_discord(made.text)
+        good = not made.complaint and not made.truncated and len(text) >= SHORTEST_SAMPLE
+        return Spoken(
+            text=text,
+            parts=tuple(split(text)),
+            start_id=made.start_id,
+            recalled=tuple(item.memory_id for item in task.recollection.choice.items),
+            sample=good and len(samples) < SAMPLES,
+        )
+
+    async def _recall(self, request: ReplyRequest, roster: Roster) -> Recollection:
+        options = request.options
+        tokens = options["recall_tokens"]
+        room = budgets(
+            self._context_tokens,
+            reply_tokens=self._reply_tokens,
+            recall_tokens=tokens if isinstance(tokens, int) else None,
+        )
+        shown = fit(
+            request.history,
+            budget=room.context - room.system - room.recall - room.reply,
+            start_id=request.start_id,
+            count=self._model.count_tokens,
+            roster=roster,
+        )
+        wanted = Wanted(
+            scene=request.scene,
+            persona_id=request.persona.id,
+            answers=request.answers,
+            shown=(*shown.turns, *request.answers),
+            mood=request.mood,
+            settings=RecallSettings(
+                strategy=Strategy(str(options["recall_strategy"])),
+                emotion_weight=float(str(options["emotion_weight"])),
+                tokens=room.recall,
+            ),
+            cooling=request.cooling,
+            cost=self._cost,
+        )
+        return await self._recaller.recall(wanted)
+
+    def _cost(self, item: Recalled) -> int:
+        return self._model.count_tokens(f"{item.speaker}: {item.text}") + DATE_TOKENS
+
+    async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> _Made:
+        """One completion; a prompt that the server finds too long is shrunk and sent again."""
+        limit = self._context_tokens
+        for share in SHRINK:
+            prompt = self._prompt(task, hint, context=int(limit * share))
+            try:
+                completion = await self._complete(task, prompt, sampling)
+            except ContextOverflow as problem:
+                log.info("Place %s: the prompt was too long, shrinking", task.request.place.id)
+                limit = min(limit, problem.limit or limit)
+                continue
+            except EmptyReply:
+                return _Made("", _EMPTY, start_id=prompt.start_id)
+            return _judge(task, completion, prompt.start_id)
+        raise ContextOverflow("The prompt is too long for the model, however short it is made")
+
+    def _prompt(self, task: _Task, hint: str, *, context: int) -> Prompt:
+        request, now = task.request, self._now()
+        tokens = request.options["recall_tokens"]
+        heard = task.recollection.heard
+        mood = moods.update(
+            request.mood, temperament=request.persona.temperament, heard=heard, now=max(now, request.began)
+        )
+        given = ReplyScene(
+            persona=request.persona,
+            scene=request.scene,
+            cast=request.cast,
+            roster=task.roster,
+            history=request.history,
+            answering=request.answers,
+            scratchpad=request.scratchpad,
+            now=now,
+            samples=task.samples,
+            notes=[_note(item) for item in task.recollection.choice.items],
+            mood=moods.describe(mood),
+            hints=(hint,) if hint else (),
+            start_id=request.start_id,
+        )
+        room = budgets(
+            context,
+            reply_tokens=min(self._reply_tokens, context // 4),
+            recall_tokens=tokens if isinstance(tokens, int) else None,
+        )
+        return reply_prompt(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
+
+    async def _complete(self, task: _Task, prompt: Prompt, sampling: Sampling) -> Completion:
+        request = task.request
+        expected = sum(prompt.parts.values()) + self._reply_tokens
+        reserved = await self._limits.reserve(
+            request.place.space_id, expected, space_limit=int(str(request.options["daily_tokens"]))
+        )
+        if reserved is None:
+            raise _OverLimit
+        completion = None
+        try:
+            async with self._slots.hold(request.place.id, priority=Priority.REPLY):
+                completion = await self._model.complete(
+                    prompt.messages,
+                    purpose="reply",
+                    max_tokens=self._reply_tokens,
+                    stop=(),
+                    sampling=sampling,
+                    on_text=self._watch(task),
+                )
+        finally:
+            await self._limits.settle(reserved, completion)
+        return completion
+
+    def _watch(self, task: _Task) -> Callable[[str], bool]:
+        watcher = StopWatcher(task.voices)
+        request = task.request
+
+        def on_text(piece: str) -> bool:
+            if self._on_stream is not None:
+                self._on_stream(request.place.id, request.persona.name, piece)
+            return watcher.feed(piece)
+
+        return on_text
+
+
+def _judge(task: _Task, completion: Completion, start_id: int) -> _Made:
+    """Clean the answer and say what is wrong with it, if anything."""
+    request = task.request
+    text = speech.clean(completion.text, task.voices, truncated=completion.truncated)
+    own = [turn.text for turn in request.window if turn.persona_id == request.persona.id]
+    complaint = ""
+    if not text:
+        complaint = _EMPTY
+    elif speech.is_repeat(text, own[-RECENT_REPLIES:]):
+        complaint = _REPEAT
+    elif speech.is_refusal(text, request.persona.text("description")):
+        complaint = _REFUSAL
+    return _Made(text, complaint, truncated=completion.truncated, start_id=start_id)
+
+
+def _voices(request: ReplyRequest, roster: Roster) -> Voices:
+    names = {*roster.members, *(alias.name for alias in request.aliases.values())}
+    names |= {turn.speaker for turn in request.window if turn.persona_id is None}
+    return speech.voices(request.persona, request.cast, sorted(names))
+
+
+def _note(item: Recalled) -> Note:
+    return Note(item.text, item.created_at, speaker=item.speaker, kind=MemoryKind(item.kind))
+
+
+def _livelier(sampling: Sampling) -> Sampling:
+    """Change the sampling for a second try, so that it does not end in the same words."""
+    return replace(sampling, temperature=min(1.2, (sampling.temperature or 0.8) + 0.3), presence_penalty=0.6)

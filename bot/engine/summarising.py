@@ -1,0 +1,335 @@
+"""Rewrites scratchpads in the background: the oldest uncovered turns become notes, facts and feelings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.core.background import MemoryPrompt, background_prompt, emotion_prompt
+from bot.core.chat import ChatModel, Completion
+from bot.core.ports import MemoryIndex, MemoryStore, PersonaStore, SceneStore, TurnStore
+from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, parse_rewrite
+from bot.core.templates import Prompts
+from bot.core.types import NOBODY, MemoryDraft, MemoryKind, Place, Scene, Scratchpad, Turn
+from bot.core.vectors import Vector
+from bot.core.window import Roster, Speaker
+from bot.engine.limits import Limits
+from bot.engine.options import Options
+from bot.engine.places import Places
+from bot.engine.slots import FairSlots, GiveWay, Priority
+from bot.engine.state import PlaceState
+from bot.errors import ModelError
+
+log = logging.getLogger(__name__)
+
+ENOUGH_TURNS = 10
+PATIENCE = timedelta(minutes=5)
+"""Notes are rewritten when so many turns are uncovered, or the oldest has waited so long."""
+FIRST_RETRY = timedelta(seconds=30)
+LAST_RETRY = timedelta(hours=2)
+MOST_TURNS = 60
+MOST_KEPT_FACTS = 12
+
+
+@dataclass(slots=True)
+class _Due:
+    """A scene whose turns wait for the notes."""
+
+    place: Place
+    scene_id: int
+    uncovered: int
+    since: datetime
+    not_before: datetime
+    failures: int = 0
+    busy: bool = False
+
+    def when(self) -> datetime:
+        """The moment from which it may be worked on."""
+        wait = timedelta() if self.uncovered >= ENOUGH_TURNS else PATIENCE
+        return max(self.since + wait, self.not_before)
+
+
+class Summariser:
+    """Owns all background calls of the model. They start only when no reply waits, and give way to one."""
+
+    def __init__(
+        self,
+        *,
+        turns: TurnStore,
+        scenes: SceneStore,
+        personas: PersonaStore,
+        memories: MemoryStore,
+        index: MemoryIndex,
+        places: Places,
+        model: ChatModel,
+        slots: FairSlots,
+        limits: Limits,
+        options: Options,
+        prompts: Prompts,
+        context_tokens: int,
+        score_emotions: bool,
+        take_notes: Callable[[PlaceState, Scratchpad], Awaitable[None]],
+        wake_indexer: Callable[[], None],
+        now: Callable[[], datetime],
+        workers: int = 2,
+    ) -> None:
+        self._turns = turns
+        self._scenes = scenes
+        self._personas = personas
+        self._memories = memories
+        self._index = index
+        self._places = places
+        self._model = model
+        self._slots = slots
+        self._limits = limits
+        self._options = options
+        self._prompts = prompts
+        self._context_tokens = context_tokens
+        self._score_emotions = score_emotions
+        self._take_notes = take_notes
+        self._wake_indexer = wake_indexer
+        self._now = now
+        self._workers = workers
+        self._due: dict[int, _Due] = {}
+        self._wake = asyncio.Event()
+        self.failure = ""
+
+    # ------------------------------------------------------------ what waits
+    def note(self, place: Place, scene_id: int, uncovered: int) -> None:
+        """So many turns of the scene are uncovered now."""
+        due = self._due.get(scene_id)
+        if uncovered == 0:
+            if due is not None and not due.busy:
+                del self._due[scene_id]
+        elif due is None:
+            self._due[scene_id] = _Due(place, scene_id, uncovered, self._now(), self._now())
+        else:
+            due.uncovered = uncovered
+        self._wake.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many turns wait to be summarised, in all scenes known."""
+        return sum(due.uncovered for due in self._due.values())
+
+    async def run(self) -> None:
+        """Work for ever, a few scenes at a time; the owner cancels it."""
+        for place_id, scene_id, count in await self._turns.waiting():
+            place = await self._scenes.place(place_id)
+            if place is not None:
+                self.note(place, scene_id, count)
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._workers):
+                group.create_task(self._work(), name=f"summariser {number}")
+
+    async def _work(self) -> None:
+        while True:
+            due = self._next()
+            if due is not None:
+                await self._attempt(due)
+                continue
+            self._wake.clear()
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._pause())
+            except TimeoutError:
+                continue
+
+    def _next(self) -> _Due | None:
+        now = self._now()
+        ready = [due for due in self._due.values() if not due.busy and due.when() <= now]
+        return min(ready, key=_Due.when, default=None)
+
+    def _pause(self) -> float:
+        moments = [due.when() for due in self._due.values() if not due.busy]
+        seconds = (min(moments) - self._now()).total_seconds() if moments else 60.0
+        return min(60.0, max(0.05, seconds))
+
+    # ------------------------------------------------------------ one scene
+    async def _attempt(self, due: _Due) -> None:
+        due.busy = True
+        try:
+            await self._rewrite(due)
+        except GiveWay:
+            due.not_before = self._now() + timedelta(seconds=1)
+        except ModelError as problem:
+            self._failed(due, f"the model gave no notes: {type(problem).__name__}")
+            log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
+        except Exception:
+            self._failed(due, "writing notes failed; see the log")
+            log.exception("Notes of scene %s could not be rewritten", due.scene_id)
+        finally:
+            due.busy = False
+            if due.uncovered == 0:
+                self._due.pop(due.scene_id, None)
+
+    def _failed(self, due: _Due, failure: str) -> None:
+        due.failures += 1
+        due.not_before = self._now() + min(LAST_RETRY, FIRST_RETRY * 2 ** min(due.failures - 1, 12))
+        self.failure = failure
+
+    async def _rewrite(self, due: _Due) -> None:
+        scene = await self._scenes.get(due.scene_id)
+        turns = await self._turns.uncovered(due.scene_id, MOST_TURNS) if scene else []
+        if scene is None or not turns:
+            due.uncovered = 0
+            return
+        before = await self._scenes.scratchpad(scene.id)
+        roster = await self._roster(scene)
+        prompt = background_prompt(
+            turns,
+            scene=scene,
+            lines=before.lines,
+            roster=roster,
+            prompts=self._prompts,
+            context_tokens=self._context_tokens,
+            count=self._model.count_tokens,
+        )
+        completion = await self._ask(due, scene, prompt, REWRITE_SCHEMA)
+        if completion is None:
+            return
+        read = prompt.turns
+        answer = parse_rewrite(
+            completion.text,
+            turn_ids=[turn.id for turn in read],
+            current=before.lines,
+            truncated=completion.truncated,
+        )
+        if isinstance(answer, Refused):
+            log.info("Notes of scene %s are kept as they are: %s", scene.id, answer.reason)
+            self._failed(due, f"the model's last notes were refused: {answer.reason}")
+            return
+        await self._keep(due, scene, before, answer, read)
+        if self._score_emotions:
+            await self._score(due, scene, roster, read)
+
+    async def _ask(
+        self, due: _Due, scene: Scene, prompt: MemoryPrompt, schema: Mapping[str, object] | None
+    ) -> Completion | None:
+        """One background call; None when the day's tokens are used up (the turns wait for tomorrow)."""
+        await self._options.load(scene.space_id)
+        limit = int(str(self._options.known(scene.space_id, scene.place_id)["daily_tokens"]))
+        expected = prompt.max_tokens + sum(self._model.count_tokens(m.content) for m in prompt.messages)
+        reserved = await self._limits.reserve(scene.space_id, expected, space_limit=limit)
+        if reserved is None:
+            due.not_before = self._now() + timedelta(minutes=30)
+            return None
+        completion = None
+        try:
+            async with self._slots.hold(scene.place_id, priority=Priority.BACKGROUND):
+                completion = await self._model.complete(
+                    prompt.messages, purpose="memory", max_tokens=prompt.max_tokens, schema=schema
+                )
+        finally:
+            await self._limits.settle(reserved, completion)
+        return completion
+
+    async def _keep(
+        self, due: _Due, scene: Scene, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
+    ) -> None:
+        """Store the new notes through the place's actor; a stale answer is dropped and asked for anew."""
+        drafts = await self._drafts(scene, answer)
+
+        async def change(state: PlaceState) -> Scratchpad | None:
+            after = await self._scenes.rewrite(before, answer.lines, [turn.id for turn in read], drafts)
+            if after is not None and state.scene is not None and state.scene.id == scene.id:
+                await self._take_notes(state, after)
+                state.uncovered = await self._turns.count_uncovered(scene.id)
+            return after
+
+        after = await self._places.do(due.place, change)
+        due.uncovered = await self._turns.count_uncovered(scene.id)
+        due.since = self._now()
+        if after is None:
+            return
+        due.failures, self.failure = 0, ""
+        await self._feel(scene, answer.emotions)
+        self._wake_indexer()
+
+    async def _drafts(self, scene: Scene, answer: Rewrite) -> list[MemoryDraft]:
+        """Replaced lines become snapshots; facts become memories of those who witnessed all their sources."""
+        ids = {turn_id for line in answer.replaced for turn_id in line.sources}
+        ids |= {turn_id for fact in answer.facts for turn_id in fact.sources}
+        turns = {turn.id: turn for turn in await self._turns.by_ids(ids)}
+        found: list[MemoryDraft] = []
+        for line in answer.replaced:
+            draft = _draft(MemoryKind.SNAPSHOT, scene, line.text, _known(line.sources, turns))
+            found += [draft] if draft else []
+        for fact in answer.facts[:MOST_KEPT_FACTS]:
+            draft = _draft(
+                MemoryKind.FACT,
+                scene,
+                fact.text,
+                _known(fact.sources, turns),
+                subject=fact.about,
+                story_time=fact.story_date or "",
+            )
+            found += [draft] if draft else []
+        return found
+
+    async def _score(self, due: _Due, scene: Scene, roster: Roster, read: Sequence[Turn]) -> None:
+        """The paper's way: a call of its own that reasons and scores each text."""
+        left = list(read)
+        while left:
+            prompt = emotion_prompt(
+                left,
+                roster=roster,
+                prompts=self._prompts,
+                context_tokens=self._context_tokens,
+                count=self._model.count_tokens,
+            )
+            completion = await self._ask(due, scene, prompt, None)
+            if completion is None or not prompt.turns:
+                return
+            await self._feel(scene, parse_emotions(completion.text, ids=[turn.id for turn in prompt.turns]))
+            left = left[len(prompt.turns) :]
+
+    async def _feel(self, scene: Scene, emotions: Mapping[int, Vector]) -> None:
+        """The model's numbers replace the head's, in the store and in the index."""
+        if not emotions:
+            return
+        source = f"model:{self._model.name}"
+        await self._memories.set_emotions({turn: (vector, source) for turn, vector in emotions.items()})
+        memories = await self._memories.of_turns(emotions.keys())
+        by_memory = {memory: emotions[turn] for turn, memory in memories.items()}
+        await self._index.set_emotions(scene.space_id, by_memory)
+
+    async def _roster(self, scene: Scene) -> Roster:
+        cast = [await self._personas.get(persona_id) for persona_id in scene.cast]
+        speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
+        return Roster.of([persona for persona in cast if persona is not None], speakers)
+
+
+def _known(sources: Collection[int], turns: Mapping[int, Turn]) -> list[Turn]:
+    return [turns[turn_id] for turn_id in sources if turn_id in turns and turns[turn_id].text]
+
+
+def _draft(
+    kind: MemoryKind,
+    scene: Scene,
+    text: str,
+    sources: Sequence[Turn],
+    *,
+    subject: str = "",
+    story_time: str = "",
+) -> MemoryDraft | None:
+    if not sources:
+        return None
+    witnesses = set(sources[0].witnesses).intersection(*(turn.witnesses for turn in sources))
+    owners = {turn.owner_id for turn in sources if turn.owner_id != NOBODY}
+    return MemoryDraft(
+        kind=kind,
+        space_id=scene.space_id,
+        place_id=scene.place_id,
+        story_id=scene.story_id,
+        scene_id=scene.id,
+        text=text,
+        created_at=max(turn.created_at for turn in sources),
+        witnesses=tuple(sorted(witnesses)),
+        sources=tuple(turn.id for turn in sources),
+        owner_ids=tuple(sorted(owners)),
+        subject=subject,
+        story_time=story_time or scene.story_time,
+    )
