@@ -1,0 +1,32 @@
+"""Tells which writing system a text is mostly in."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from typing import Final
+
+_SAME: Final = {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}
+_FEWEST: Final = 20
+_MOST: Final = 4000
+_SHARE: Final = 0.6
+
+
+def main_script(text: str) -> str | None:
+    """Return the script of most letters ("LATIN", "HAN", "CYRILLIC" …); None for little or mixed text.
+
+    Any amount of kana makes Japanese, whose Han letters are then its own.
+    """
+    scripts = Counter(_script(letter) for letter in text[:_MOST] if letter.isalpha())
+    total = scripts.total()
+    if scripts["KANA"] > total * 0.1:
+        scripts["KANA"] += scripts.pop("HAN", 0)
+    if total < _FEWEST:
+        return None
+    script, number = scripts.most_common(1)[0]
+    return script if number >= total * _SHARE else None
+
+
+def _script(letter: str) -> str:
+    word = unicodedata.name(letter, "UNKNOWN").split()[0].split("-")[0]
+    return _SAME.get(word, word)
