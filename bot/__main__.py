@@ -112,9 +112,9 @@ def _reindex(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _train_emotion(settings: Settings, arguments: argparse.Namespace) -> int:
-    from bot.train_emotion import command  # noqa: PLC0415
+    from bot.training import train_head  # noqa: PLC0415
 
-    return command(settings, arguments.files, arguments.out)
+    return lifetime.run(lambda: train_head(settings, arguments.files, arguments.out))
 
 
 def announce(what: str, settings: Settings, data: Path) -> None:

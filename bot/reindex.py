@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Final, TextIO
 
 from bot.adapters.embedder import make_encoder
 from bot.adapters.emotion_head import EmotionHead
@@ -16,8 +15,6 @@ from bot.data_lock import owned
 from bot.engine.indexing import Feeling, Indexer
 from bot.settings import Settings
 from bot.terminal import Screen
-
-_BAR: Final = 30
 
 
 async def reindex(settings: Settings) -> int:
@@ -41,13 +38,11 @@ async def reindex(settings: Settings) -> int:
             memories=store.memories,
             index=index,
             encoder=encoder,
-            scorer=EmotionHead.load(encoder.id),
+            scorer=EmotionHead.load(encoder.id, settings.data_dir),
             felt=_not_told,
             now=now,
         )
-        progress = Progress(total=total, out=sys.stdout, interactive=sys.stdout.isatty())
-        done = await indexer.catch_up(progress)
-        progress.end()
+        done = await indexer.catch_up(Percents(total=total, screen=screen))
     screen.line(f"{done} memories are indexed with {encoder.id}.")
     return 0
 
@@ -56,29 +51,17 @@ def _not_told(place_id: int, feelings: Sequence[Feeling]) -> None:
     """No mood is awake here that old feelings could move."""
 
 
-class Progress:
-    """How far something is: a bar on a terminal, else a line for each tenth."""
+class Percents:
+    """Tells a screen how far something is, at most once for each hundredth."""
 
-    def __init__(self, *, total: int, out: TextIO, interactive: bool) -> None:
+    def __init__(self, *, total: int, screen: Screen) -> None:
         self._total = total
-        self._out = out
-        self._interactive = interactive
-        self._tenth = 0
+        self._screen = screen
+        self._last = -1
 
     def __call__(self, done: int) -> None:
         """So many are done now."""
-        share = min(1.0, done / self._total) if self._total else 1.0
-        text = f"{done} of {self._total} ({share:.0%})"
-        if self._interactive:
-            filled = round(share * _BAR)
-            self._out.write(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {text}")
-        elif int(share * 10) > self._tenth:
-            self._tenth = int(share * 10)
-            self._out.write(f"{text}\n")
-        self._out.flush()
-
-    def end(self) -> None:
-        """Leave the bar's line."""
-        if self._interactive:
-            self._out.write("\n")
-            self._out.flush()
+        percent = 100 * done // self._total if self._total else 100
+        if percent > self._last:
+            self._last = percent
+            self._screen.passing(f"{done} of {self._total} memories ({min(percent, 100)}%)")

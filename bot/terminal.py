@@ -35,6 +35,15 @@ class Screen:
         self.end_line()
         self._write(_CONTROL.sub("", text) + "\n")
 
+    def passing(self, text: str) -> None:
+        """A line that the next one replaces; where that cannot be, an ordinary line of standard error."""
+        if self.interactive:
+            self._write(f"{_CLEAR}{_CONTROL.sub('', text)}")
+            self._transient = True
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
     def piece(self, text: str) -> None:
         """A piece of a line that goes on."""
         self._clear()

@@ -109,3 +109,16 @@ async def test_a_short_wait_leaves_no_trace_in_a_script(capsys: pytest.CaptureFi
         await asyncio.sleep(0)
     assert out.getvalue() == ""
     assert capsys.readouterr().err == ""
+
+
+def test_a_passing_line_is_replaced_on_a_terminal_and_kept_apart_elsewhere(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal, script = io.StringIO(), io.StringIO()
+    shown = Screen(out=terminal, interactive=True)
+    shown.passing("1 of 2")
+    shown.line("done")
+    assert terminal.getvalue() == "\r\x1b[K1 of 2\r\x1b[Kdone\n"
+    Screen(out=script, interactive=False).passing("1 of 2")
+    assert script.getvalue() == ""
+    assert capsys.readouterr().err == "1 of 2\n"
