@@ -20,26 +20,9 @@ from bot.adapters.sql_store import SqlStore, open_store
 from bot.core.chat import Sampling
 from bot.core.ports import Messenger
 from bot.data_lock import owned
-from bot.engine.aliases import Aliases
-from bot.engine.conduct import Conduct
-from bot.engine.conversation import Conversation, OnStream
-from bot.engine.delivery import Delivery
-from bot.engine.health import Health, ModelHealth
-from bot.engine.indexing import Feeling, Indexer
+from bot.engine.assembly import Parts, assemble
+from bot.engine.conversation import OnStream
 from bot.engine.jobs import Jobs
-from bot.engine.journal import Journal
-from bot.engine.limits import Limits
-from bot.engine.live import LiveScenes
-from bot.engine.memory import Memories
-from bot.engine.notices import Notices
-from bot.engine.options import Options
-from bot.engine.personas import Personas
-from bot.engine.places import Places
-from bot.engine.recalling import Recaller
-from bot.engine.scenes import Scenes
-from bot.engine.slots import FairSlots
-from bot.engine.story_words import StoryWords
-from bot.engine.summarising import Summariser
 from bot.engine.troupe import Troupe
 from bot.settings import Settings
 
@@ -90,7 +73,28 @@ async def open_app(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
         models = await _Models.open(settings, store, stack)
-        troupe = _assemble(settings, messenger(), store, encoder, index, models, stack, on_stream)
+        troupe = assemble(
+            Parts(
+                store=store,
+                index=index,
+                encoder=encoder,
+                scorer=EmotionHead.load(encoder.id),
+                messenger=messenger(),
+                prompts=prompts.load(),
+                chat=models.chat,
+                background=models.background,
+                now=now,
+                concurrency=settings.concurrency,
+                context_tokens=models.context_tokens,
+                background_context=models.background_context,
+                reply_tokens=settings.reply_tokens,
+                daily_tokens=settings.daily_tokens,
+                score_emotions=settings.emotion_scorer == "model",
+                sampling=Sampling(temperature=settings.llm_temperature),
+                on_stream=on_stream,
+                degraded=lambda: _degraded(models.chat),
+            )
+        )
         jobs = Jobs()
         stack.push_async_callback(jobs.close)
         loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
@@ -175,134 +179,6 @@ async def _open_chat(
     stack.push_async_callback(model.aclose)
     stack.push_async_callback(jobs.close, 1.0)
     return model
-
-
-def _assemble(
-    settings: Settings,
-    messenger: Messenger,
-    store: SqlStore,
-    encoder: LocalEncoder,
-    index: LanceIndex,
-    models: _Models,
-    stack: AsyncExitStack,
-    on_stream: OnStream | None,
-) -> Troupe:
-    """Give every part of the engine what it uses."""
-    texts = prompts.load()
-    scorer = EmotionHead.load(encoder.id)
-    live = LiveScenes()
-    places = Places(live=live)
-    slots = FairSlots(settings.concurrency)
-    background_slots = slots if models.background is models.chat else FairSlots(settings.concurrency)
-    health = ModelHealth(models.chat.name)
-    sampling = Sampling(temperature=settings.llm_temperature)
-    options = Options(store=store.settings)
-    limits = Limits(store=store.settings, total_limit=settings.daily_tokens, now=now)
-    words = StoryWords(memories=store.memories)
-    stack.callback(words.close)
-    notices = Notices(messenger=messenger, now=now)
-    delivery = Delivery(messenger=messenger, turns=store.turns, personas=store.personas, now=now)
-    recaller = Recaller(memories=store.memories, index=index, encoder=encoder, scorer=scorer, words=words)
-
-    def felt(place_id: int, feelings: list[Feeling]) -> None:
-        actor = places.awake(place_id)
-        if actor is not None:
-            actor.later(lambda state: conduct.felt(state, feelings))
-
-    indexer = Indexer(
-        memories=store.memories,
-        index=index,
-        encoder=encoder,
-        scorer=scorer,
-        felt=felt,
-        now=now,
-    )
-    summariser = Summariser(
-        turns=store.turns,
-        scenes=store.scenes,
-        personas=store.personas,
-        memories=store.memories,
-        index=index,
-        places=places,
-        model=models.background,
-        slots=background_slots,
-        limits=limits,
-        options=options,
-        prompts=texts,
-        context_tokens=models.background_context,
-        score_emotions=settings.emotion_scorer == "model",
-        take_notes=lambda state, notes: conduct.take_notes(state, notes),
-        wake_indexer=indexer.wake,
-        now=now,
-    )
-    conduct = Conduct(
-        turns=store.turns,
-        scenes=store.scenes,
-        personas=store.personas,
-        options=options,
-        live=live,
-        words=words,
-        delivery=delivery,
-        notices=notices,
-        summariser=summariser,
-        wake_indexer=indexer.wake,
-        window_turns=max(60, min(2000, models.context_tokens // 16)),
-        now=now,
-    )
-    conversation = Conversation(
-        conduct=conduct,
-        delivery=delivery,
-        notices=notices,
-        recaller=recaller,
-        personas=store.personas,
-        model=models.chat,
-        slots=slots,
-        limits=limits,
-        messenger=messenger,
-        prompts=texts,
-        health=health,
-        context_tokens=models.context_tokens,
-        reply_tokens=settings.reply_tokens,
-        sampling=sampling,
-        on_stream=on_stream,
-        now=now,
-    )
-    places.use(conduct, conversation.answer)
-    journal = Journal(turns=store.turns, live=live, tell=places.tell)
-    return Troupe(
-        personas=Personas(store=store.personas, places=places, conduct=conduct, live=live),
-        scenes=Scenes(
-            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
-        ),
-        aliases=Aliases(places=places, store=store.scenes, personas=store.personas, conduct=conduct),
-        memories=Memories(
-            store=store.memories,
-            scenes=store.scenes,
-            turns=store.turns,
-            recaller=recaller,
-            journal=journal,
-            now=now,
-        ),
-        options=options,
-        health_report=Health(
-            model=health,
-            encoder=encoder,
-            memories=store.memories,
-            summariser=summariser,
-            degraded=lambda: _degraded(models.chat),
-        ),
-        places=places,
-        live=live,
-        journal=journal,
-        conduct=conduct,
-        delivery=delivery,
-        notices=notices,
-        indexer=indexer,
-        summariser=summariser,
-        store=store.scenes,
-        messenger=messenger,
-        jobs=Jobs(),
-    )
 
 
 def _degraded(model: OpenAIChatModel) -> list[str]:

@@ -97,7 +97,7 @@ class PlaceActor:
             self._mailbox.put_nowait(_Told(outcome, event))
 
     async def do(self, change: Change[T]) -> T:
-        """Run `change` on the state in the actor's order and return its result; its exception is raised here."""
+        """Run `change` on the state in the actor's order; its result, or its exception, arrives here."""
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._mailbox.put_nowait(_Do(change, result))
         return await result

@@ -266,7 +266,7 @@ class Conduct:
         return rows
 
     async def failed(self, state: PlaceState, reply: RunningReply, hold: float) -> bool:
-        """The reply could not be made: its turns get a notice instead; False when it is not wanted anyway."""
+        """The reply could not be made: its turns get a notice; False when it is not wanted anyway."""
         if not reply.wanted:
             return False
         await self._turns.settle([turn.id for turn in reply.request.answers])

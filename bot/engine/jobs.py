@@ -58,12 +58,16 @@ class Jobs:
             log.exception("%s failed (ref %s)", name, reference())
             return None
 
+    async def settled(self, within: float) -> None:
+        """Wait until all running work has ended by itself, for at most `within` seconds."""
+        if self._tasks and within > 0:
+            await asyncio.wait(set(self._tasks), timeout=within)
+
     async def close(self, grace: float = 0.0) -> None:
         """Let running work end by itself for `grace` seconds, then cancel it and wait for the end."""
         self._closing = True
+        await self.settled(grace)
         tasks = set(self._tasks)
-        if tasks and grace > 0:
-            await asyncio.wait(tasks, timeout=grace)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

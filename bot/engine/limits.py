@@ -36,7 +36,7 @@ class Limits:
         return Reservation(space_id, day, tokens) if granted else None
 
     async def settle(self, reservation: Reservation, completion: Completion | None) -> None:
-        """Replace the estimate by the real cost. A call that failed costs nothing; without usage the estimate stays."""
+        """Replace the estimate by the real cost: nothing for a failed call; without usage it stays."""
         if completion is None:
             used = 0
         elif completion.usage is None:

@@ -36,7 +36,7 @@ class LiveScenes:
         self._places[place.id] = _Entry(place, live)
 
     def record_from(self, place_id: int, message_id: int) -> None:
-        """Nothing up to this message may be read from the history: it was said before the scene or in a pause."""
+        """Nothing up to this message may be read from the history: it came before the scene or in a pause."""
         self._recorded_from[place_id] = message_id
 
     def recorded_from(self, place_id: int) -> int:

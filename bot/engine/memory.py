@@ -26,7 +26,7 @@ class FoundMemory:
 
 
 class Memories:
-    """The long-term memory of the story that is played in a place. Permissions are checked here for owners."""
+    """The long-term memory of the story that is played in a place. Whether one owns it is checked here."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Memories:
     async def search(
         self, place: Place, query: str, *, persona_id: int | None = None, limit: int = 10
     ) -> list[FoundMemory]:
-        """What the active scene's story remembers of this, best first; of one persona's witnessing if given."""
+        """What the active scene's story remembers of this, best first; of one persona's if given."""
         if not query.strip():
             raise UserFacing("Say what to look for, for example `/memory search query:the silver key`.")
         scene = await self._scene(place.id)

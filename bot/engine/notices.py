@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=30)
 """The same hint is not given again in a place before this has passed."""
 _HINTS = {
-    Reason.OFF_BUT_ADDRESSED: "Replies are switched off here. A moderator changes it with `/settings set reply_mode`.",
+    Reason.OFF_BUT_ADDRESSED: "Replies are switched off here; `/settings set reply_mode` changes that.",
     Reason.NOBODY_HERE: "No persona is in this scene. A moderator brings one in with `/scene cast add`.",
     Reason.NOT_HERE: "That persona is no longer in this scene. `/scene show` tells who is.",
 }

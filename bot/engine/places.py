@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from bot.core.events import MessagePosted
 from bot.core.ports import JournalOutcome
 from bot.core.types import Place
@@ -63,9 +61,7 @@ class Places:
         actors = list(self._actors.values())
         for actor in actors:
             actor.close()
-        deadline = asyncio.get_running_loop().time() + grace
-        while self._actors and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.02)
+        await self._jobs.settled(grace)
         for actor in self._actors.values():
             actor.abort_reply()
         await self._jobs.close(grace=1.0)

@@ -92,7 +92,7 @@ class StoryWords:
             if len(page) < PAGE:
                 return
 
-    async def _in_thread(self, work: Callable[[Unpack[Ts]], T], *arguments: Unpack[Ts]) -> T:
+    async def _in_thread(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
 

@@ -29,6 +29,7 @@ from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
+from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.errors import DeliveryError, UserFacing
 
@@ -68,6 +69,7 @@ class Troupe:
     notices: Notices
     indexer: Indexer
     summariser: Summariser
+    words: StoryWords
     store: SceneStore
     messenger: Messenger
     jobs: Jobs
@@ -156,13 +158,19 @@ class Troupe:
             log.warning("The history of place %s cannot be read: %s", place.id, problem)
 
     async def close(self) -> None:
-        """Commit what was heard, let running replies end for a while, then stop."""
-        async with asyncio.timeout(2.0 + DRAIN_SECONDS):
-            await self.journal.close()
-            await self.places.close(grace=DRAIN_SECONDS - 2.0)
+        """Commit what was heard, let running replies end for a while, then stop. Again: nothing."""
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self.journal.close()
+        except TimeoutError:
+            log.error(
+                "The journal could not be written; what it held is read from the channels at the next start"
+            )
+        await self.places.close(grace=DRAIN_SECONDS - 2.0)
         await self.delivery.close(grace=1.0)
         await self.notices.close(grace=0.5)
         await self.jobs.close()
+        self.words.close()
 
     # ------------------------------------------------------------ asking
     async def mood(self, place: Place, persona_id: int | None = None) -> list[MoodView]:

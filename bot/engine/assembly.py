@@ -1,0 +1,212 @@
+"""Puts the engine together over the ports; what is behind them is `bot.app`'s choice, or a test's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
+from bot.core.ports import (
+    EmotionScorer,
+    Encoder,
+    MemoryIndex,
+    MemoryStore,
+    Messenger,
+    PersonaStore,
+    SceneStore,
+    SettingsStore,
+    TurnStore,
+)
+from bot.core.templates import Prompts
+from bot.core.types import Scratchpad
+from bot.engine.aliases import Aliases
+from bot.engine.conduct import Conduct
+from bot.engine.conversation import Conversation, OnStream
+from bot.engine.delivery import Delivery
+from bot.engine.health import Health, ModelHealth
+from bot.engine.indexing import Feeling, Indexer
+from bot.engine.jobs import Jobs
+from bot.engine.journal import Journal
+from bot.engine.limits import Limits
+from bot.engine.live import LiveScenes
+from bot.engine.memory import Memories
+from bot.engine.notices import Notices
+from bot.engine.options import Options
+from bot.engine.personas import Personas
+from bot.engine.places import Places
+from bot.engine.recalling import Recaller
+from bot.engine.scenes import Scenes
+from bot.engine.slots import FairSlots
+from bot.engine.state import PlaceState
+from bot.engine.story_words import StoryWords
+from bot.engine.summarising import Summariser
+from bot.engine.troupe import Troupe
+
+
+class Store(Protocol):
+    """The five stores, on one database."""
+
+    @property
+    def turns(self) -> TurnStore: ...
+    @property
+    def scenes(self) -> SceneStore: ...
+    @property
+    def personas(self) -> PersonaStore: ...
+    @property
+    def memories(self) -> MemoryStore: ...
+    @property
+    def settings(self) -> SettingsStore: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What the engine stands on."""
+
+    store: Store
+    index: MemoryIndex
+    encoder: Encoder
+    scorer: EmotionScorer | None
+    messenger: Messenger
+    prompts: Prompts
+    chat: ChatModel
+    background: ChatModel
+    """The model for notes; often the same object as `chat`, and then they share its slots."""
+    now: Callable[[], datetime]
+    concurrency: int = 4
+    context_tokens: int = 4096
+    background_context: int = 4096
+    reply_tokens: int = 400
+    daily_tokens: int = 0
+    score_emotions: bool = False
+    sampling: Sampling = DEFAULT_SAMPLING
+    on_stream: OnStream | None = None
+    degraded: Callable[[], list[str]] = list
+    """What the model's server was found not to take, in words."""
+
+
+def assemble(parts: Parts) -> Troupe:
+    """Give every part of the engine what it uses. Nothing runs yet: `Troupe.prepare` starts it."""
+    store, now = parts.store, parts.now
+    live = LiveScenes()
+    places = Places(live=live)
+    slots = FairSlots(parts.concurrency)
+    health = ModelHealth(parts.chat.name)
+    options = Options(store=store.settings)
+    limits = Limits(store=store.settings, total_limit=parts.daily_tokens, now=now)
+    words = StoryWords(memories=store.memories)
+    notices = Notices(messenger=parts.messenger, now=now)
+    delivery = Delivery(messenger=parts.messenger, turns=store.turns, personas=store.personas, now=now)
+    recaller = Recaller(
+        memories=store.memories,
+        index=parts.index,
+        encoder=parts.encoder,
+        scorer=parts.scorer,
+        words=words,
+    )
+
+    def felt(place_id: int, feelings: list[Feeling]) -> None:
+        actor = places.awake(place_id)
+        if actor is not None:
+            actor.later(lambda state: conduct.felt(state, feelings))
+
+    indexer = Indexer(
+        memories=store.memories,
+        index=parts.index,
+        encoder=parts.encoder,
+        scorer=parts.scorer,
+        felt=felt,
+        now=now,
+    )
+
+    async def take_notes(state: PlaceState, notes: Scratchpad) -> None:
+        await conduct.take_notes(state, notes)
+
+    summariser = Summariser(
+        turns=store.turns,
+        scenes=store.scenes,
+        personas=store.personas,
+        memories=store.memories,
+        index=parts.index,
+        places=places,
+        model=parts.background,
+        slots=slots if parts.background is parts.chat else FairSlots(parts.concurrency),
+        limits=limits,
+        options=options,
+        prompts=parts.prompts,
+        context_tokens=parts.background_context,
+        score_emotions=parts.score_emotions,
+        take_notes=take_notes,
+        wake_indexer=indexer.wake,
+        now=now,
+    )
+    conduct = Conduct(
+        turns=store.turns,
+        scenes=store.scenes,
+        personas=store.personas,
+        options=options,
+        live=live,
+        words=words,
+        delivery=delivery,
+        notices=notices,
+        summariser=summariser,
+        wake_indexer=indexer.wake,
+        window_turns=max(60, min(2000, parts.context_tokens // 16)),
+        now=now,
+    )
+    conversation = Conversation(
+        conduct=conduct,
+        delivery=delivery,
+        notices=notices,
+        recaller=recaller,
+        personas=store.personas,
+        model=parts.chat,
+        slots=slots,
+        limits=limits,
+        messenger=parts.messenger,
+        prompts=parts.prompts,
+        health=health,
+        context_tokens=parts.context_tokens,
+        reply_tokens=parts.reply_tokens,
+        sampling=parts.sampling,
+        on_stream=parts.on_stream,
+        now=now,
+    )
+    places.use(conduct, conversation.answer)
+    journal = Journal(turns=store.turns, live=live, tell=places.tell)
+    return Troupe(
+        personas=Personas(store=store.personas, places=places, conduct=conduct, live=live),
+        scenes=Scenes(
+            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
+        ),
+        aliases=Aliases(places=places, store=store.scenes, personas=store.personas, conduct=conduct),
+        memories=Memories(
+            store=store.memories,
+            scenes=store.scenes,
+            turns=store.turns,
+            recaller=recaller,
+            journal=journal,
+            now=now,
+        ),
+        options=options,
+        health_report=Health(
+            model=health,
+            encoder=parts.encoder,
+            memories=store.memories,
+            summariser=summariser,
+            degraded=parts.degraded,
+        ),
+        places=places,
+        live=live,
+        journal=journal,
+        conduct=conduct,
+        delivery=delivery,
+        notices=notices,
+        indexer=indexer,
+        summariser=summariser,
+        words=words,
+        store=store.scenes,
+        messenger=parts.messenger,
+        jobs=Jobs(),
+    )
