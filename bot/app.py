@@ -165,16 +165,17 @@ async def _open_chat(
     stored = await store.settings.value(slot)
     known = BUNDLED_QUIRKS if settings.bundled_model else None
     jobs = Jobs()
+
+    def remember(quirks: dict[str, object]) -> None:
+        jobs.start(store.settings.set_value(slot, json.dumps(quirks)), name="remember the model server")
+
     model = OpenAIChatModel(
         base_url=address,
         api_key=key,
         model=name,
         timeouts=Timeouts(first_text=settings.llm_timeout_s, total=2 * settings.llm_timeout_s),
         quirks=json.loads(stored) if stored else known,
-        on_quirks_changed=lambda quirks: (
-            jobs.start(store.settings.set_value(slot, json.dumps(quirks)), name="remember the model server")
-            and None
-        ),
+        on_quirks_changed=remember,
     )
     stack.push_async_callback(model.aclose)
     stack.push_async_callback(jobs.close, 1.0)

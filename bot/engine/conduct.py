@@ -191,19 +191,18 @@ class Conduct:
         return True
 
     async def changed(self, state: PlaceState, changed: Changed) -> None:
-        """Edits and deletions reach the window, the notes, who waits for an answer, and a prompt in flight."""
+        """Edits and deletions reach the window, the notes, those who wait, and a prompt in flight."""
         self._words.forget(changed.memory_ids)
         self._wake_indexer()
         turns = {turn.id: turn for turn in changed.turns}
         state.window = _with_changes(state.window, turns, removed=changed.removed)
         state.pending = _readdressed(state.pending, turns, removed=changed.removed)
         reply = state.reply
-        if reply is not None and not reply.committed and reply.wanted:
-            if any(turn.id in turns for turn in reply.request.window):
-                reply.cancel()
-                again = _readdressed(reply.addresses, turns, removed=changed.removed)
-                state.pending = again + state.pending
-        if state.scene is not None and state.scene.id in changed.scene_ids:
+        if reply is not None and reply.shows(turns):
+            reply.cancel()
+            again = _readdressed(reply.addresses, turns, removed=changed.removed)
+            state.pending = again + state.pending
+        if state.scene is not None:
             await self.take_notes(state, await self._scenes.scratchpad(state.scene.id))
             state.uncovered = await self._turns.count_uncovered(state.scene.id)
             self._summariser.note(state.place, state.scene.id, state.uncovered)

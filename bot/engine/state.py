@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -60,6 +60,11 @@ class RunningReply:
     task: asyncio.Task[None] | None = None
     wanted: bool = True
     committed: bool = False
+
+    def shows(self, turn_ids: Collection[int]) -> bool:
+        """Whether it is still in the making, from a prompt that holds one of these turns."""
+        making = self.wanted and not self.committed
+        return making and any(turn.id in turn_ids for turn in self.request.window)
 
     def cancel(self) -> None:
         """Stop, unless it is already being posted."""
