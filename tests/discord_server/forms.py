@@ -30,13 +30,13 @@ def submitted(
     answer = []
     for top in modal.components:
         if top["type"] == LABEL:
-            inner = _field(top["component"], given, resolved)
-            answer.append({"type": LABEL, "id": top["id"], "component": inner})
+            field = _field(top["component"], given, resolved)
+            answer.append({"type": LABEL, "id": top["id"], "component": field})
         elif top["type"] == TEXT_DISPLAY:
             answer.append({"type": TEXT_DISPLAY, "id": top["id"]})
         else:
-            inner = [_field(item, given, resolved) for item in top["components"]]
-            answer.append({"type": 1, "id": top["id"], "components": inner})
+            fields = [_field(item, given, resolved) for item in top["components"]]
+            answer.append({"type": 1, "id": top["id"], "components": fields})
     return answer
 
 

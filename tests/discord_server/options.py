@@ -165,7 +165,7 @@ def _convert(definition: dict[str, Any], value: Any, resolved: Resolved, path: s
         return value
     if kind == ATTACHMENT:
         return resolved.file(value)
-    inner = getattr(value, "user", value)
+    inner: Any = getattr(value, "user", value)
     fits = {USER: (User,), CHANNEL: (Channel,), ROLE: (Role,), MENTIONABLE: (User, Role)}[kind]
     if not isinstance(inner, fits):
         raise ScriptError(f"{where} takes {[item.__name__ for item in fits]}, not {value!r}")

@@ -166,13 +166,13 @@ def _target(call: Call, webhook: Webhook) -> tuple[Channel, int | None]:
         return thread, identifier
     if thread_id is None:
         return home, None
-    thread = call.world.channels.get(thread_id)
-    if thread is None or thread.parent_id != home.id:
+    found = call.world.channels.get(thread_id)
+    if found is None or found.parent_id != home.id:
         raise unknown("Channel")
-    if thread.archived and thread.locked:
+    if found.archived and found.locked:
         raise ApiError(400, 50083, "Thread is archived")
-    thread.archived = False
-    return thread, None
+    found.archived = False
+    return found, None
 
 
 def _webhook_message(call: Call) -> Message:

@@ -109,7 +109,8 @@ class Scenes(app_commands.Group):
         self, interaction: discord.Interaction, current: str
     ) -> list[app_commands.Choice[str]]:
         """Offer names."""
-        names = [name for name in ("Ada", "Adam", "Bob") if name.startswith(current)]
+        assert isinstance(interaction.client, SampleBot)
+        names = [name for name in interaction.client.personas if name.startswith(current)]
         return [app_commands.Choice(name=name, value=name) for name in names]
 
     @cast.command(name="add", description="Add someone")
@@ -137,6 +138,7 @@ class SampleBot(commands.AutoShardedBot):
         self.heard: list[discord.Message] = []
         self.events: list[tuple[str, Any]] = []
         self.delay = 0.0
+        self.personas = ["Ada", "Adam", "Bob"]
         self.failures: list[BaseException] = []
         self.news = Signal()
 
@@ -183,7 +185,7 @@ class SampleBot(commands.AutoShardedBot):
         await self.news.until(find, timeout, "news")
         return find()
 
-    async def event(self, name: str) -> Any:
+    async def happened(self, name: str) -> Any:
         """Return the payload of the first event of this name."""
         return await self.until(lambda: next((item for item in self.events if item[0] == name), None))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,11 +28,12 @@ from .permissions import BOT_DEFAULT, Permission
 from .rest import API, MAX_UPLOAD, Door
 from .schema import specification
 from .users import ScriptedUser
+from .watching import Watching
 from .wire import Signal
 from .world import World, private_to
 
 
-class DiscordServer(Happenings):
+class DiscordServer(Watching, Happenings):
     """A Discord on 127.0.0.1 for one bot. Use as `async with DiscordServer() as server`."""
 
     def __init__(
@@ -67,7 +68,7 @@ class DiscordServer(Happenings):
         self.owner = self.world.add_user("Bot owner")
         self.requests: list[RequestRecord] = []
         self.request_count = 0
-        self._log_limit = log_limit
+        self.log_limit = log_limit
         self.violations: list[Violation] = []
         self.commands: dict[int | None, dict[int, dict[str, Any]]] = {}
         self.command_syncs: list[list[dict[str, Any]]] = []
@@ -298,95 +299,6 @@ class DiscordServer(Happenings):
     def reset_next(self, method: str, path: str, *, when: str = "before", times: int = 1) -> Fault:
         """Cut the connection "before" or "after" the next matching requests took effect."""
         return self.faults.reset(method, path, when=when, times=times)
-
-    # --- looking and waiting --------------------------------------------------------------
-
-    @property
-    def reads_content(self) -> bool:
-        """Whether the bot identified with the message content intent (true before it identified)."""
-        sessions = list(self.gateway.sessions.values())
-        return not sessions or any(session.intents & (1 << 15) for session in sessions)
-
-    @property
-    def interaction_log(self) -> list[Interaction]:
-        """Every interaction so far, in order."""
-        return list(self.interactions.values())
-
-    def messages(self, channel: Channel) -> list[Message]:
-        """Return the messages that are in a channel now, oldest first."""
-        return [channel.by_id[identifier] for identifier in channel.order]
-
-    def log_request(self, record: RequestRecord) -> None:
-        """Keep a request, and forget the older half when there are too many."""
-        self.request_count += 1
-        self.requests.append(record)
-        if self._log_limit is not None and len(self.requests) > self._log_limit:
-            del self.requests[: self._log_limit // 2]
-
-    def requests_to(self, method: str, template: str) -> list[RequestRecord]:
-        """Return the requests of one kind; the template is like "/channels/{channel_id}/typing"."""
-        return [item for item in self.requests if item.method == method and item.template == template]
-
-    def take_violations(self) -> list[Violation]:
-        """Return the violations so far and forget them: for tests that provoke some."""
-        found, self.violations = self.violations, []
-        return found
-
-    async def until(
-        self, ready: Callable[[], object], timeout: float = 10.0, what: str = "a condition"
-    ) -> None:
-        """Return when `ready()` is true; it is asked again after every change. Raises TimeoutError."""
-        await self.changed.until(ready, timeout, what)
-
-    async def ready(self, timeout: float = 20.0) -> None:
-        """Return when a bot is connected, has identified and its guilds are on the wire."""
-        await self.until(
-            lambda: any(s.connection for s in self.gateway.sessions.values()), timeout, "an IDENTIFY"
-        )
-        await asyncio.wait_for(self.gateway.flushed(), timeout)
-
-    async def wait_for_message(
-        self, channel: Channel, predicate: Callable[[Message], object] | None = None, timeout: float = 10.0
-    ) -> Message:
-        """Return the first message of a channel that fits, waiting for it when it is not there yet."""
-        found: list[Message] = []
-
-        def look() -> bool:
-            found.extend(item for item in self.messages(channel) if predicate is None or predicate(item))
-            return bool(found)
-
-        await self.until(look, timeout, f"a message in #{channel.name}")
-        return found[0]
-
-    async def wait_for_request(
-        self,
-        method: str,
-        template: str,
-        predicate: Callable[[RequestRecord], object] | None = None,
-        timeout: float = 10.0,
-    ) -> RequestRecord:
-        """Return the first answered request that fits, waiting for it when it did not come yet."""
-        found: list[RequestRecord] = []
-        waiting: list[RequestRecord] = []
-        seen = -1
-
-        def look() -> bool:
-            nonlocal seen
-            for item in reversed(self.requests):
-                if item.index <= seen:
-                    break
-                if (item.method, item.template) == (method, template):
-                    waiting.append(item)
-            seen = self.request_count - 1
-            waiting.sort(key=lambda item: item.index)
-            for item in [item for item in waiting if item.status or item.fault]:
-                waiting.remove(item)
-                if predicate is None or predicate(item):
-                    found.append(item)
-            return bool(found)
-
-        await self.until(look, timeout, f"{method} {template}")
-        return found[0]
 
     async def post_as_bot(self, channel: Channel, text: str, **extra: Any) -> Message:
         """Put a message of the bot into a channel without the bot doing anything."""

@@ -38,7 +38,7 @@ async def test_a_cut_connection_is_resumed_and_missed_events_are_replayed(
     missed = await tavern.alice.say(tavern.inn, "while you were away")
     message = await heard(bot, missed)
     assert message.content == "while you were away"
-    await bot.event("resumed")
+    await bot.happened("resumed")
     assert tavern.server.gateway.resumes == 1
     assert len(tavern.server.gateway.identifies) == 1
 
@@ -60,7 +60,7 @@ async def test_close_codes_decide_between_resume_and_a_new_session(
 
 async def test_reconnect_request_is_followed_by_a_resume(tavern: Tavern, bot: SampleBot) -> None:
     tavern.server.gateway.reconnect()
-    await bot.event("resumed")
+    await bot.happened("resumed")
     assert tavern.server.gateway.resumes == 1
 
 
@@ -128,9 +128,9 @@ async def test_private_channels_are_not_heard(tavern: Tavern, bot: SampleBot) ->
 
 async def test_guilds_come_and_go(tavern: Tavern, bot: SampleBot) -> None:
     other = tavern.server.add_guild("Castle")
-    assert (await bot.event("join"))[1].id == other.id
+    assert (await bot.happened("join"))[1].id == other.id
     tavern.server.kick_bot(other)
-    assert (await bot.event("remove"))[1].id == other.id
+    assert (await bot.happened("remove"))[1].id == other.id
 
 
 @pytest.mark.parametrize("discord_server", [{"shards": 2}], indirect=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import discord
 import pytest
 from discord import app_commands
@@ -134,11 +136,12 @@ async def test_the_token_dies_after_fifteen_minutes(tavern: Tavern, bot: SampleB
     async def keep(interaction: discord.Interaction) -> None:
         await interaction.response.defer()
         kept.append(interaction)
+        bot.news.notify()
 
     _replace(bot, "admin", keep)
     interaction = await tavern.mod.slash("admin", tavern.inn)
     assert await interaction.acked() == 5
-    await bot.until(lambda: kept or bot.news.notify(), 5)
+    await bot.until(lambda: kept)
     tavern.server.world.clock.advance(15 * 60 + 1)
     with pytest.raises(discord.HTTPException) as dead:
         await kept[0].followup.send("too late")
@@ -218,15 +221,7 @@ async def test_ephemeral_is_decided_by_the_deferral(tavern: Tavern, bot: SampleB
 async def test_too_many_choices_are_refused(
     tavern: Tavern, bot: SampleBot, logged_errors: LoggedErrors
 ) -> None:
-    scene = bot.tree.get_command("scene")
-    assert isinstance(scene, app_commands.Group)
-    start = scene.get_command("start")
-    assert isinstance(start, app_commands.Command)
-
-    async def many(interaction: discord.Interaction, current: str) -> list[app_commands.Choice[str]]:
-        return [app_commands.Choice(name=str(number), value=str(number)) for number in range(26)]
-
-    start.autocomplete("persona")(many)
+    bot.personas = [str(number) for number in range(26)]
     with pytest.raises(ScriptError, match="did not respond"):
         await tavern.alice.autocomplete("scene start", option="persona")
     assert "rule" in {item.kind for item in tavern.server.take_violations()}
@@ -240,9 +235,7 @@ def _replace(bot: SampleBot, name: str, callback: object) -> None:
     command.binding = None
 
 
-async def _respond(
-    bot: SampleBot, interaction: discord.Interaction, kind: int, content: dict[str, object]
-) -> None:
+async def _respond(bot: SampleBot, interaction: discord.Interaction, kind: int, content: Any) -> None:
     route = discord.http.Route("POST", f"/interactions/{interaction.id}/{interaction.token}/callback")
     await bot.http.request(route, json={"type": kind, "data": content})
 

@@ -55,18 +55,18 @@ async def test_reply_forward_sticker_and_files_arrive(tavern: Tavern, bot: Sampl
 async def test_edits_deletions_and_previews_are_events(tavern: Tavern, bot: SampleBot) -> None:
     said = await tavern.alice.say(tavern.inn, "old")
     await tavern.alice.edit(said, "new")
-    edit = (await bot.event("edit"))[1]
+    edit = (await bot.happened("edit"))[1]
     assert edit.message.content == "new"
     assert edit.message.edited_at is not None
     bot.events.clear()
     tavern.server.unfurl(said)
-    preview = (await bot.event("edit"))[1]
+    preview = (await bot.happened("edit"))[1]
     assert preview.message.content == "new"
     await tavern.alice.delete(said)
-    assert (await bot.event("delete"))[1].message_id == said.id
+    assert (await bot.happened("delete"))[1].message_id == said.id
     more = [await tavern.alice.say(tavern.inn, str(number)) for number in range(3)]
     await tavern.mod.bulk_delete(more)
-    assert (await bot.event("bulk"))[1].message_ids == {item.id for item in more}
+    assert (await bot.happened("bulk"))[1].message_ids == {item.id for item in more}
     assert tavern.server.messages(tavern.inn) == []
 
 
@@ -123,7 +123,7 @@ async def test_webhooks_post_in_channel_thread_and_forum(tavern: Tavern, bot: Sa
 
 async def test_forum_posts_and_threads_of_people_are_heard(tavern: Tavern, bot: SampleBot) -> None:
     post = await tavern.alice.create_post(tavern.forum, "My tale", "It was dark")
-    thread = (await bot.event("thread"))[1]
+    thread = (await bot.happened("thread"))[1]
     assert (thread.id, thread.name, thread.parent.id) == (post.id, "My tale", tavern.forum.id)
     message = await heard(bot, post.by_id[post.id])
     assert message.channel == thread
@@ -140,7 +140,7 @@ async def test_a_proxy_app_replaces_a_message(tavern: Tavern, bot: SampleBot) ->
     assert (copy.author.name, copy.application_id) == ("Luna", PLURALKIT)
     assert copy.webhook_id is not None
     assert await copy.attachments[0].read() == b"x"
-    assert (await bot.event("delete"))[1].message_id == said.id
+    assert (await bot.happened("delete"))[1].message_id == said.id
 
 
 async def test_pings_follow_text_and_allowed_mentions(tavern: Tavern, bot: SampleBot) -> None:
