@@ -1,1 +1,1 @@
-"""One module per published figure."""
+"""Figures of the shipped parts, one module each: `python -m benchmarks NAME [DATA…] [--json]`."""
