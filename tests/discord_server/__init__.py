@@ -1,4 +1,20 @@
-"""A Discord on 127.0.0.1 for tests: REST, gateway and CDN for the unmodified discord.py client."""
+"""A Discord on 127.0.0.1 for tests: REST, gateway and CDN for the unmodified discord.py client.
+
+With the fixture `discord_server` the client of this process talks to it; `BotProcess` runs the bot apart::
+
+    guild = discord_server.add_guild("Tavern")
+    inn = discord_server.add_channel(guild, "inn")
+    mona = discord_server.add_moderator(guild, "Mona")
+    ...                                                     # start the bot with discord_server.token
+    await discord_server.ready()
+    form = await mona.slash("persona create", inn)
+    done = await mona.submit_modal(form, {"name": "Luna"})
+    assert "Luna" in (await done.answer()).text
+    said = await mona.say(inn, "Good evening, Luna")
+    reply = await discord_server.wait_for_message(inn, lambda message: message.author_name == "Luna")
+
+What breaks Discord's rules is refused as Discord does and collected in `discord_server.violations`.
+"""
 
 from __future__ import annotations
 

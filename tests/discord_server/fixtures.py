@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -54,21 +54,21 @@ async def discord_server(
     Fails the test when a request broke Discord's rules. `@pytest.mark.parametrize("discord_server",
     [{"clock_factor": 10}], indirect=True)` passes arguments to DiscordServer.
     """
-    note_missing_specification(request.config)
     async with DiscordServer(**getattr(request, "param", {})) as server:
         server.patch(monkeypatch)
         yield server
     assert not server.violations, "\n".join(str(item) for item in server.violations)
 
 
-def note_missing_specification(config: pytest.Config) -> None:
-    """Warn once, visibly but without failing, that the OpenAPI checks are off."""
-    if SPEC_PATH.is_file() or getattr(config, "_loopback_noted", False):
-        return
-    config._loopback_noted = True  # type: ignore[attr-defined]
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        config.issue_config_time_warning(
-            pytest.PytestWarning(f"OpenAPI checks are skipped: ../shared/{SPEC_PATH.name} is absent"),
-            stacklevel=2,
-        )
+def missing_specification(path: Path = SPEC_PATH) -> str | None:
+    """Return the line that tells that the OpenAPI checks are off, None when they are on."""
+    if path.is_file():
+        return None
+    return f"loopback Discord: OpenAPI checks skipped, ../{path.parent.name}/{path.name} is absent"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end of a run when the OpenAPI checks were off."""
+    line = missing_specification()
+    if line is not None:
+        terminalreporter.write_line(line, yellow=True)

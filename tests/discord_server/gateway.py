@@ -240,6 +240,9 @@ class Gateway:
 
         `members_only` restricts it to sessions with the members intent.
         """
+        guild = self._server.world.guilds.get(guild_id or 0)
+        if guild is not None and event != "GUILD_DELETE" and self._server.bot_user_id not in guild.members:
+            return
         copies = 1
         if self.duplicate_next > 0:
             self.duplicate_next -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from . import posting
-from .models import FORUM, MEDIA, Channel, Guild, Member, Message, Role, User, Webhook
+from .models import FORUM, MEDIA, Channel, Guild, Member, Message, Overwrite, Role, User, Webhook
 from .payloads import channel_json, emoji_reference, guild_json, member_json, role_json
 from .permissions import BOT_DEFAULT
 
@@ -38,6 +38,15 @@ class Happenings:
         event = "THREAD_UPDATE" if channel.is_thread else "CHANNEL_UPDATE"
         self.gateway.dispatch(event, channel_json(channel), guild_id=channel.guild_id)
         self.changed.notify()
+
+    def set_overwrite(
+        self, channel: Channel, target: Role | User | Member, *, allow: int = 0, deny: int = 0
+    ) -> None:
+        """Allow or deny permissions in a channel to a role, a user or a member."""
+        who = target.user if isinstance(target, Member) else target
+        kind = 0 if isinstance(who, Role) else 1
+        channel.overwrites[who.id] = Overwrite(who.id, kind, int(allow), int(deny))
+        self.channel_changed(channel)
 
     def delete_channel(self, channel: Channel) -> None:
         """Delete a channel with its threads, or one thread."""

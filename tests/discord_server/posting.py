@@ -36,6 +36,9 @@ def post(
     **extra: Any,
 ) -> Message:
     """Create a message, file it and tell the gateway; `extra` are further fields of Message."""
+    if channel.archived and not channel.locked:
+        channel.archived = False
+        server.channel_changed(channel)
     identifier = message_id or server.world.new_id(at)
     message = Message(
         id=identifier,

@@ -92,6 +92,8 @@ def create_message(call: Call) -> Any:
     if channel.type == 1 and channel.recipients[0].id in call.server.closed_dms:
         raise ApiError(403, 50007, "Cannot send messages to this user")
     reference = body.get("message_reference") or {}
+    if reference and not world.permissions(world.bot.id, channel) & Permission.READ_MESSAGE_HISTORY:
+        raise ApiError(400, 160002, "Cannot reply without permission to read message history")
     target = _referenced(call, channel, reference)
     forward = reference.get("type") == 1
     message = posting.post(

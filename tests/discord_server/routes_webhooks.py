@@ -11,7 +11,7 @@ from .payloads import webhook_json
 from .permissions import Permission
 from .routes_messages import edit_with, shown, store_files
 from .routing import Call, Reply, Route, number
-from .rules import check_message, check_thread_name, check_webhook_name
+from .rules import check_avatar_url, check_message, check_thread_name, check_webhook_name
 
 PER_CHANNEL = 15
 
@@ -121,6 +121,7 @@ def execute(call: Call) -> Any:
     body = call.body
     if body.get("username") is not None:
         check_webhook_name(body["username"], "username")
+    check_avatar_url(body.get("avatar_url"))
     check_message(body, files=call.record.files)
     if body.get("components") and webhook.application_id is None:
         raise invalid_form({"components": "Only webhooks of applications may send components."})
@@ -171,7 +172,6 @@ def _target(call: Call, webhook: Webhook) -> tuple[Channel, int | None]:
         raise unknown("Channel")
     if found.archived and found.locked:
         raise ApiError(400, 50083, "Thread is archived")
-    found.archived = False
     return found, None
 
 

@@ -168,6 +168,12 @@ def check_webhook_name(name: Any, field: str = "name") -> None:
             raise invalid_form({field: f'Username cannot contain "{word}"'})
 
 
+def check_avatar_url(url: Any) -> None:
+    """Check the avatar address of a webhook message. Raises ApiError."""
+    if url is not None and (not str(url).startswith(("http://", "https://")) or len(str(url)) > 2048):
+        raise invalid_form({"avatar_url": "Must be an http address of at most 2048 characters."})
+
+
 def check_thread_name(name: Any) -> None:
     """Check the name of a thread or forum post. Raises ApiError."""
     if not 1 <= len(str(name or "").strip()) <= 100:

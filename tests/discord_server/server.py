@@ -143,6 +143,11 @@ class DiscordServer(Watching, Happenings):
             "DISCORD_TOKEN": self.token,
         }
 
+    def advance(self, seconds: float) -> None:
+        """Let time pass at once for deadlines, new ids and timestamps."""
+        self.world.clock.advance(seconds)
+        self.changed.notify()
+
     def patch(self, monkeypatch: Any) -> None:
         """Point the discord.py of this process here for one test (`monkeypatch` is pytest's fixture)."""
         from .seams import seams  # noqa: PLC0415 - the client is imported only when it is used here

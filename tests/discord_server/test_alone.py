@@ -16,6 +16,7 @@ import pytest
 import yarl
 
 from .conftest import Tavern
+from .fixtures import missing_specification
 from .limits import RateLimits
 from .log import RequestRecord
 from .process import ROOT
@@ -163,6 +164,14 @@ async def test_slow_answers_take_effect_before_or_after_the_wait(tavern: Tavern,
     await tavern.server.wait_for_message(tavern.inn)
     assert not sending.done()
     await sending
+
+
+def test_missing_openapi_document_is_told(tmp_path: Path) -> None:
+    (tmp_path / "there.json").write_text("{}")
+    assert missing_specification(tmp_path / "there.json") is None
+    told = missing_specification(tmp_path / "gone.json")
+    assert told is not None
+    assert "skipped" in told
 
 
 def test_breaches_fail_the_test_that_made_them(pytester: pytest.Pytester) -> None:

@@ -282,3 +282,33 @@ async def test_waiting_helpers_find_what_comes_later(tavern: Tavern, bot: Sample
     await text_channel(bot, tavern).send("here")
     assert (await waiting).content == "here"
     assert request.status == 204
+
+
+async def test_an_archived_thread_wakes_up_and_a_locked_one_refuses(tavern: Tavern, bot: SampleBot) -> None:
+    thread = tavern.server.add_thread(tavern.inn, "Side room")
+    tavern.server.archive(thread)
+    await tavern.alice.say(thread, "anyone?")
+    assert not thread.archived
+    tavern.server.archive(thread, locked=True)
+    with pytest.raises(discord.HTTPException) as refused:
+        await bot.get_partial_messageable(thread.id).send("hello")
+    assert refused.value.code == 50083
+
+
+async def test_overwrites_take_effect_at_once(tavern: Tavern, bot: SampleBot) -> None:
+    channel = text_channel(bot, tavern)
+    tavern.server.set_overwrite(tavern.inn, tavern.server.world.bot, deny=Permission.SEND_MESSAGES)
+    with pytest.raises(discord.Forbidden) as refused:
+        await channel.send("hello")
+    assert refused.value.code == 50013
+    assert tavern.server.invalid_requests == 1
+
+
+async def test_guilds_without_the_bot_are_silent(tavern: Tavern, bot: SampleBot) -> None:
+    other = tavern.server.add_guild("Elsewhere", with_bot=False)
+    room = tavern.server.add_channel(other, "room")
+    await tavern.server.add_member(other, "Zoe").say(room, "unheard")
+    await heard(bot, await tavern.alice.say(tavern.inn, "heard"))
+    assert [item.content for item in bot.heard] == ["heard"]
+    with pytest.raises(discord.Forbidden):
+        await bot.fetch_guild(other.id)

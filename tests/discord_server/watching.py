@@ -38,6 +38,11 @@ class Watching:
         """Every interaction so far, in order."""
         return list(self.interactions.values())
 
+    @property
+    def invalid_requests(self) -> int:
+        """How many answers counted toward Discord's ban for invalid requests (401, 403, 429)."""
+        return sum(item.status in (401, 403, 429) for item in self.requests)
+
     def messages(self, channel: Channel) -> list[Message]:
         """Return the messages that are in a channel now, oldest first."""
         return [channel.by_id[identifier] for identifier in channel.order]
