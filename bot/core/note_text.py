@@ -11,6 +11,8 @@ from bot.core.scratchpad import LONGEST_LINE
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
 _PLAYED = re.compile(r"(?:\*[^*]+\*|[\"“«「][^\"“”«»「」]+[\"”»」])[\s.!?]*")
+_FORM = re.compile(r"<[^<>]*>[.!]?|\.\.\.|…")
+"""A placeholder of the form that the prompt shows, copied."""
 _CHATTER = re.compile(
     r"(?:certainly|sure|of course|here (?:is|are)|okay|ok|no (?:new )?(?:facts|notes|changes)|none|n/?a)\b"
     r"[^.]{0,40}[.!:…]*",
@@ -25,7 +27,7 @@ def note_text(value: Any) -> str:
     text = _BULLET.sub("", " ".join(value.split()))
     if not any(c.isalpha() for c in text) or _PLAYED.fullmatch(text) or _CHATTER.fullmatch(text):
         return ""
-    if is_refusal(text):
+    if _FORM.fullmatch(text) or is_refusal(text):
         return ""
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1].rsplit(" ", 1)[0] + "…"
 

@@ -14,6 +14,7 @@ from bot.core.types import NOBODY, Persona, Turn, TurnDraft, TurnKind
 KEPT_TURNS: Final = 12
 """So many of the newest turns stay in the window as long as they fit."""
 CUT_NOTE: Final = " … [cut here, the rest is stored]"
+_DENSE: Final = 3
 _INDENT: Final = "\n  "
 _MARKS: Final[Mapping[TurnKind, str]] = {
     TurnKind.IN_CHARACTER: "",
@@ -107,13 +108,21 @@ def render(turn: TurnDraft, label: str, *, longest: int | None = None) -> str:
 
 
 def shown(text: str, longest: int | None) -> str:
-    """Return what a prompt shows of a text: quoted safely, cut at a word with a note when too long."""
+    """Return what a prompt shows of a text: quoted safely, cut at a word with a note when too long.
+
+    Characters of dense scripts (Chinese, Thai …), of about a token each, count three times.
+    """
     safe = quoted(text).strip()
-    if longest is None or len(safe) <= longest:
+    if longest is None or len(safe) * _DENSE <= longest:
         return safe
-    head = safe[:longest]
-    space = head.rfind(" ", longest * 2 // 3)
-    return (head[:space] if space > 0 else head).rstrip() + CUT_NOTE
+    weight = 0
+    for index, character in enumerate(safe):
+        weight += _DENSE if character > "\u0dff" and character.isalnum() else 1
+        if weight > longest:
+            head = safe[:index]
+            space = head.rfind(" ", index * 2 // 3)
+            return (head[:space] if space > 0 else head).rstrip() + CUT_NOTE
+    return safe
 
 
 def _lines(text: str) -> list[str]:
@@ -142,14 +151,16 @@ def fit(
     count: Count,
     roster: Roster,
     keep_last: int = KEPT_TURNS,
+    longest: int | None = None,
 ) -> Fitted:
     """Return the turns from `start_id` on when they fit `budget` tokens; else three quarters' worth.
 
     `turns` come oldest first; `start_id` is that of the last window, 0 when there was none. Trimming a
     quarter at a time keeps the beginning of the prompt the same for many replies. The newest `keep_last`
-    turns stay as long as they fit by themselves.
+    turns stay as long as they fit by themselves. `longest` cuts each turn as `render` does (a sixth of the
+    budget when not given).
     """
-    longest = longest_shown(budget)
+    longest = longest_shown(budget) if longest is None else longest
     window = [turn for turn in turns if turn.id >= start_id]
     costs = [count(render(turn, roster.label(turn), longest=longest)) + 1 for turn in window]
     if sum(costs) > budget:

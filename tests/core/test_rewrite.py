@@ -97,6 +97,7 @@ CERTAINLY = "Certainly! I have updated the notes as you asked."
         '{"lines": [{"section": "events", "text": "Certainly!"}]}',
         '{"lines": [{"section": "events", "text": "*smiles and waves*"}]}',
         '{"lines": [{"section": "events", "text": "\\"Welcome, friend!\\""}]}',
+        '{"keep": [], "lines": [{"section": "threads", "text": "<one sentence>", "turns": [2]}]}',
         '{"lines": [{"text": 7}, {"text": null}, 3, []]}',
         '{"emotions": {"1": [2, 3, 6, 1, 2, 4, 1, 3]}}',
     ],

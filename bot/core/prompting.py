@@ -1,0 +1,281 @@
+"""Builds the prompt of a reply: one system message, the window, and one last message that is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from bot.core import scratchpad as notes_of
+from bot.core.budgets import Budgets, budgets, cut_to
+from bot.core.chat import ChatMessage
+from bot.core.dates import dated
+from bot.core.macros import Macros, expand
+from bot.core.names import label_text
+from bot.core.persona_text import PersonaText, persona_text
+from bot.core.scratchpad import one_line
+from bot.core.templates import Prompts
+from bot.core.types import Memory, MemoryKind, Persona, Scene, Scratchpad, Turn
+from bot.core.window import Count, Fitted, Roster, fit, longest_shown, messages, render, shown
+
+__all__ = [
+    "Budgets",
+    "Note",
+    "Prompt",
+    "ReplyScene",
+    "budgets",
+    "greeting",
+    "reply_prompt",
+    "window_turns",
+]
+
+LONGEST_NOTE: Final = 600
+"""Characters of a recalled memory that a prompt shows."""
+_LONGEST_ANSWERED: Final = 4000
+_SHORTEST_ANSWERED: Final = 160
+_MOST_PRESENT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A recalled memory as a prompt shows it. `earlier` marks what a newer one replaces."""
+
+    text: str
+    when: datetime
+    speaker: str = ""
+    kind: MemoryKind = MemoryKind.TURN
+    story_time: str = ""
+    earlier: bool = False
+
+    @classmethod
+    def of(cls, memory: Memory) -> Note:
+        """Return the note of a stored memory."""
+        return cls(
+            text=memory.text,
+            when=memory.created_at,
+            speaker=memory.speaker,
+            kind=memory.kind,
+            story_time=memory.story_time,
+            earlier=memory.superseded_by is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyScene:
+    """Everything a reply is made from. Turns come oldest first; those to answer are not in `history`."""
+
+    persona: Persona
+    scene: Scene
+    cast: tuple[Persona, ...]
+    roster: Roster
+    history: Sequence[Turn]
+    answering: Sequence[Turn]
+    scratchpad: Scratchpad
+    now: datetime
+    samples: Sequence[str] = ()
+    """Style samples; while there are none, the card's examples stand in."""
+    standing: Sequence[str] = ()
+    """Pinned notes, shown with the scratchpad's standing instructions."""
+    notes: Sequence[Note] = ()
+    """The strongest first; shown by time, and the weakest left out when they do not fit."""
+    mood: str = ""
+    hints: Sequence[str] = ()
+    start_id: int = 0
+    """The `start_id` of the last prompt of this place and persona; 0 at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages, the tokens of their parts (they sum up to the whole), and what had no room."""
+
+    messages: tuple[ChatMessage, ...]
+    parts: Mapping[str, int]
+    left_out: tuple[str, ...]
+    start_id: int
+
+
+def reply_prompt(given: ReplyScene, *, prompts: Prompts, budgets: Budgets, count: Count) -> Prompt:
+    """Return the prompt of one reply, within `budgets.room` tokens by `count`.
+
+    What stands before the last message stays the same from one reply to the next, until the persona, the
+    scene or the scratchpad changes or the window drops a quarter.
+    """
+    given = replace(given, roster=given.roster.joined([*given.history, *given.answering]))
+    system = _system(given, prompts, budgets, count)
+    window = _window(given, count(system.text), budgets, count)
+    longest = longest_shown(budgets.context // 2)
+    chat = messages(window.turns, roster=given.roster, persona_id=given.persona.id, longest=longest)
+    before = chat.pop().content if chat and chat[-1].role == "user" else ""
+    taken = count(system.text) + sum(count(message.content) for message in chat) + count(before)
+    last = _last(given, prompts, budgets, count, room=budgets.room - taken)
+    content = last.filled(prompts, before)
+    everything = (ChatMessage("system", system.text), *chat, ChatMessage("user", content))
+    parts = {
+        **system.parts,
+        "window": sum(count(message.content) for message in chat) + count(before),
+        **last.parts,
+    }
+    return Prompt(everything, MappingProxyType(parts), (*system.left_out, *last.left_out), window.start_id)
+
+
+def window_turns(given: ReplyScene, *, prompts: Prompts, budgets: Budgets, count: Count) -> Fitted:
+    """Return the turns of `history` that the prompt shows in its window: recall need not find those.
+
+    The notes of `given` make no difference.
+    """
+    given = replace(given, roster=given.roster.joined([*given.history, *given.answering]))
+    return _window(given, count(_system(given, prompts, budgets, count).text), budgets, count)
+
+
+def greeting(persona: Persona, scene: Scene, *, members: Sequence[str], now: datetime) -> str:
+    """Return the persona's greeting with its macros filled; empty when its card has none."""
+    return expand(
+        persona.text("first_mes"), Macros.of(persona, scene=scene, members=members, now=now)
+    ).strip()
+
+
+# ---------------------------------------------------------------- before the window
+@dataclass(frozen=True, slots=True)
+class _System:
+    text: str
+    parts: Mapping[str, int]
+    left_out: tuple[str, ...]
+
+
+def _system(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count) -> _System:
+    scene = given.scene
+    macros = Macros.of(given.persona, scene=scene, members=given.roster.members, now=given.now)
+    wishes = _standing(given, budgets, count)
+    notes = notes_of.render(given.scratchpad.lines, budget=budgets.scratchpad, count=count)
+    values = {
+        "scene": one_line(scene.name),
+        "location": one_line(scene.location),
+        "situation": one_line(scene.situation),
+        "time": one_line(scene.story_time),
+        "name": label_text(given.persona.name),
+        "former": ", ".join(map(label_text, given.persona.former_names)),
+    }
+    intro = prompts.fill("reply_intro", name=values["name"])
+    empty = dict.fromkeys(("description", "personality", "scenario", "samples", "standing", "scratchpad"), "")
+    frame = count(prompts.fill("reply_system", **{**values, **empty, "intro": intro}))
+    room = budgets.system - budgets.scratchpad - budgets.standing - frame
+    text = persona_text(given.persona, given.samples, macros.with_original(intro), room=room, count=count)
+    filled = {**values, **_persona_values(text, intro), "standing": wishes, "scratchpad": notes}
+    whole = prompts.fill("reply_system", **filled)
+    parts = {"card": text.tokens(count), "standing": count(wishes), "scratchpad": count(notes)}
+    parts["system"] = max(0, count(whole) - sum(parts.values()))
+    return _System(whole, parts, text.left_out)
+
+
+def _persona_values(text: PersonaText, intro: str) -> dict[str, str]:
+    return {
+        "intro": text.system_prompt or intro,
+        "description": text.description,
+        "personality": text.personality,
+        "scenario": text.scenario,
+        "samples": "\n---\n".join(text.samples),
+    }
+
+
+def _standing(given: ReplyScene, budgets: Budgets, count: Count) -> str:
+    """Return pinned notes and standing instructions, the newest that fit."""
+    lines = [*map(one_line, given.standing), *notes_of.standing(given.scratchpad.lines)]
+    kept = [f"- {line}" for line in dict.fromkeys(lines) if line]
+    while kept and count("\n".join(kept)) > budgets.standing:
+        kept.pop(0)
+    return "\n".join(kept)
+
+
+def _window(given: ReplyScene, system: int, budgets: Budgets, count: Count) -> Fitted:
+    """Fit the history into what system and last message leave, whatever the latter holds this time."""
+    answering = {turn.id for turn in given.answering}
+    turns = [turn for turn in given.history if turn.id not in answering and turn.text.strip()]
+    longest = longest_shown(budgets.context // 2)
+    asked = count(_turns(given, _LONGEST_ANSWERED))
+    last = budgets.recall + max(budgets.last, min(asked, budgets.room // 4) + budgets.last // 2)
+    return fit(
+        turns,
+        budget=max(0, budgets.room - system - last),
+        start_id=given.start_id,
+        count=count,
+        roster=given.roster,
+        longest=longest,
+    )
+
+
+# ---------------------------------------------------------------- after the window
+@dataclass(frozen=True, slots=True)
+class _Last:
+    values: Mapping[str, str]
+    parts: Mapping[str, int]
+    left_out: tuple[str, ...]
+
+    def filled(self, prompts: Prompts, before: str) -> str:
+        return prompts.fill("reply_last", before=before, **self.values)
+
+
+def _last(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count, *, room: int) -> _Last:
+    macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=given.now)
+    after = expand(given.persona.text("post_history_instructions"), macros).strip()
+    values = {
+        "name": label_text(given.persona.name),
+        "memories": "",
+        "mood": one_line(given.mood),
+        "present": ", ".join(_present(given)),
+        "hints": "\n".join(map(one_line, [*given.hints, cut_to(after, budgets.last, count)])).strip(),
+        "turns": "",
+    }
+    frame = count(prompts.fill("reply_last", before="", **values))
+    values["turns"] = _asked(given, count, max((room - frame) // 2, room - frame - budgets.recall))
+    turns = count(values["turns"])
+    kept = _fitting(given, min(budgets.recall, room - frame - turns), count)
+    values["memories"] = "\n".join(
+        _note_line(note, given) for note in sorted(kept, key=lambda note: note.when)
+    )
+    parts = {"notes": frame, "recalled": count(values["memories"]), "turns": turns}
+    missing = len(given.notes) - len(kept)
+    left_out = (f"{missing} of {len(given.notes)} memories",) if missing else ()
+    return _Last(values, parts, left_out)
+
+
+def _present(given: ReplyScene) -> list[str]:
+    """Return the names of the cast and of the members who spoke in the turns at hand, the latest if many."""
+    spoke = {given.roster.label(turn): turn.id for turn in (*given.history, *given.answering)}
+    latest = sorted((name for name in given.roster.members if name in spoke), key=lambda name: spoke[name])
+    kept = set(latest[-_MOST_PRESENT:])
+    personas = [label_text(persona.name) for persona in given.cast]
+    return [*personas, *(name for name in given.roster.members if name in kept)]
+
+
+def _turns(given: ReplyScene, longest: int) -> str:
+    return "\n".join(render(turn, given.roster.label(turn), longest=longest) for turn in given.answering)
+
+
+def _asked(given: ReplyScene, count: Count, room: int) -> str:
+    """Return the turns to answer: always there, shown cut when they would not fit."""
+    longest = _LONGEST_ANSWERED
+    text = _turns(given, longest)
+    while count(text) > room and longest > _SHORTEST_ANSWERED:
+        longest = max(_SHORTEST_ANSWERED, longest * 3 // 4)
+        text = _turns(given, longest)
+    return text
+
+
+def _fitting(given: ReplyScene, room: int, count: Count) -> list[Note]:
+    kept: list[Note] = []
+    left = room
+    for note in given.notes:
+        cost = count(_note_line(note, given)) + 1
+        if cost <= left:
+            left -= cost
+            kept.append(note)
+    return kept
+
+
+def _note_line(note: Note, given: ReplyScene) -> str:
+    tag = "[earlier] " if note.earlier else ""
+    when = dated(note.when, given.now, one_line(note.story_time))
+    speaker = f", {label_text(note.speaker)}" if note.speaker and note.kind is MemoryKind.TURN else ""
+    return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"
