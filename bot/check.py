@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from bot.adapters.chat_model import OpenAIChatModel
-from bot.adapters.embedder import LocalEncoder, make_encoder
+from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
 from bot.adapters.sql_store import open_store
@@ -60,15 +60,13 @@ async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
     except TroupeError as problem:
         yield failed("embedding model", f"{problem} (EMBEDDING_MODEL)")
         return
-    try:
-        async for row in _data_rows(settings, encoder):
+    async with encoder, aclosing(_data_rows(settings, encoder)) as rows:
+        async for row in rows:
             yield row
         yield await encoder_row(encoder)
-    finally:
-        encoder.close()
 
 
-async def _data_rows(settings: Settings, encoder: LocalEncoder) -> AsyncGenerator[Row]:
+async def _data_rows(settings: Settings, encoder: ThreadedEncoder) -> AsyncGenerator[Row]:
     """The database and the index; left alone while a running bot owns them."""
     async with AsyncExitStack() as stack:
         try:
@@ -89,7 +87,7 @@ async def _data_rows(settings: Settings, encoder: LocalEncoder) -> AsyncGenerato
         yield await _index_row(settings, encoder)
 
 
-async def _index_row(settings: Settings, encoder: LocalEncoder) -> Row:
+async def _index_row(settings: Settings, encoder: ThreadedEncoder) -> Row:
     path = settings.data_dir / INDEX
     try:
         async with LanceIndex.open(path, encoder_id=encoder.id, dimensions=encoder.dimensions) as index:

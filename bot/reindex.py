@@ -23,8 +23,9 @@ async def reindex(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         stack.enter_context(owned(settings.data_dir))
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
-        encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
-        stack.callback(encoder.close)
+        encoder = await stack.enter_async_context(
+            make_encoder(settings.embedding_model, threads=settings.encoder_threads)
+        )
         async with screen.waiting("Loading the embedding model"):
             index = await stack.enter_async_context(
                 LanceIndex.open(

@@ -32,16 +32,15 @@ async def train_head(settings: Settings, files: Sequence[Path], out: Path | None
     def progress(text: str) -> None:
         loop.call_soon_threadsafe(screen.passing, text)
 
-    try:
+    async with encoder:
         async with screen.waiting("Loading the embedding model"):
             await encoder.load()
-        figures = await asyncio.to_thread(
-            train, files, encode=encode, out=target, progress=progress, name=target.stem
-        )
-    except (OSError, ValueError) as problem:
-        raise SettingsError(f"The files cannot be used: {problem}") from problem
-    finally:
-        encoder.close()
+        try:
+            figures = await asyncio.to_thread(
+                train, files, encode=encode, out=target, progress=progress, name=target.stem
+            )
+        except (OSError, ValueError) as problem:
+            raise SettingsError(f"The files cannot be used: {problem}") from problem
     screen.line(", ".join(f"{name} {value:.3f}" for name, value in figures.items()))
     screen.line(f"The head is in {target}")
     return 0
