@@ -100,7 +100,6 @@ async def open_app(
         loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
         if console:
             await loading
-        await _check_index(store, index, encoder)
         stack.push_async_callback(troupe.close)
         await troupe.prepare()
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
@@ -109,16 +108,6 @@ async def open_app(
 async def _load(encoder: LocalEncoder, troupe: Troupe) -> None:
     await encoder.load()
     troupe.indexer.wake()
-
-
-async def _check_index(store: SqlStore, index: LanceIndex, encoder: LocalEncoder) -> None:
-    """A damaged, deleted or foreign index is built again in the background, while words serve."""
-    if await index.is_damaged():
-        log.warning("The search index is damaged and is built again from the database; words serve meanwhile")
-        await index.reset()
-        await store.memories.restart_index(encoder.id)
-    elif index.is_new and await store.memories.restart_index(encoder.id):
-        log.info("The search index is built for the embedding model %s; words serve meanwhile", encoder.id)
 
 
 @dataclass(frozen=True, slots=True)

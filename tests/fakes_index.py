@@ -25,6 +25,17 @@ class FakeIndex:
         self.searches = 0
         self._dimensions = dimensions
 
+    is_new = False
+
+    async def is_damaged(self) -> bool:
+        return False
+
+    async def reset(self) -> None:
+        self.rows.clear()
+
+    async def drop_stale(self) -> int:
+        return 0
+
     async def upsert(self, space_id: int, keys: Sequence[IndexKey]) -> None:
         for key in keys:
             self._check(key.vector, self._dimensions)

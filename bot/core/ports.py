@@ -130,6 +130,19 @@ class MemoryIndex(Protocol):
 
     async def count(self, space_id: int) -> int: ...
 
+    @property
+    def is_new(self) -> bool:
+        """True when this encoder had no index here: marks of what is indexed, if there are any, are void."""
+
+    async def is_damaged(self) -> bool:
+        """Whether files are missing or cannot be read."""
+
+    async def reset(self) -> None:
+        """Throws every table away and starts empty."""
+
+    async def drop_stale(self) -> int:
+        """Deletes tables that another encoder wrote; how many there were."""
+
     async def maintain(self) -> None:
         """Merges small files of tables with many appends since the last call; cheap otherwise."""
 
@@ -281,7 +294,11 @@ class SceneStore(Protocol):
     async def revisions(self, scene_id: int, limit: int) -> list[Scratchpad]: ...
 
     async def rewrite(
-        self, before: Scratchpad, lines: Sequence[Line], covers: Collection[int], memories: Sequence[MemoryDraft]
+        self,
+        before: Scratchpad,
+        lines: Sequence[Line],
+        covers: Collection[int],
+        memories: Sequence[MemoryDraft],
     ) -> Scratchpad | None:
         """A new revision with these lines, `covered_by` of the turns, and the memories (snapshots of replaced
         lines, facts), in one transaction. None, and nothing written, when `before` is no longer the newest or
@@ -373,7 +390,9 @@ class SettingsStore(Protocol):
 
     async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None: ...
 
-    async def reserve(self, space_id: int, day: str, tokens: int, *, space_limit: int, total_limit: int) -> bool:
+    async def reserve(
+        self, space_id: int, day: str, tokens: int, *, space_limit: int, total_limit: int
+    ) -> bool:
         """Adds tokens to the day's counters unless a limit (0 = none) would be passed."""
 
     async def correct(self, space_id: int, day: str, difference: int) -> None: ...

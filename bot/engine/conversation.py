@@ -49,11 +49,6 @@ DATE_TOKENS = 16
 """What the date and mark of a recalled memory cost beside its words."""
 
 _EMPTY, _REPEAT, _REFUSAL = "empty", "repeated", "refused"
-_HINTS = {
-    _EMPTY: "Answer with at least one sentence.",
-    _REPEAT: "You have said exactly this before. Say something new.",
-    _REFUSAL: "Stay in your role: answer as your character would.",
-}
 _OVER_LIMIT = "Today's tokens for this server are used up. The personas answer again tomorrow (midnight UTC)."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
@@ -189,7 +184,9 @@ class Conversation:
         task = _Task(request, samples, roster, _voices(request, roster), await self._recall(request, roster))
         made = await self._ask(task, self._sampling, hint="")
         if made.complaint:
-            again = await self._ask(task, _livelier(self._sampling), hint=_HINTS[made.complaint])
+            again = await self._ask(
+                task, _livelier(self._sampling), hint=self._hint(made.complaint, request.persona.name)
+            )
             if again.complaint in {_EMPTY, _REPEAT}:
                 raise EmptyReply(again.complaint)
             made = again
@@ -202,6 +199,10 @@ class Conversation:
             recalled=tuple(item.memory_id for item in task.recollection.choice.items),
             sample=good and len(samples) < SAMPLES,
         )
+
+    def _hint(self, complaint: str, name: str) -> str:
+        values = {} if complaint == _REPEAT else {"name": name}
+        return self._prompts.fill(f"hints.{complaint}", **values)
 
     async def _recall(self, request: ReplyRequest, roster: Roster) -> Recollection:
         options = request.options

@@ -42,6 +42,11 @@ class Delivery:
         """Send in the background, behind what the place is being sent already."""
         self._jobs.start(self.send(place, persona, rows), name=f"sending to {place.id}")
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is still on its way."""
+        return self._jobs.busy
+
     async def close(self, grace: float) -> None:
         """Let sending end; what is cut short is settled at the next start."""
         await self._jobs.close(grace)

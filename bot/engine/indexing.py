@@ -13,12 +13,15 @@ from bot.core.emotion import FLAT
 from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex, MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
+from bot.errors import SearchIndexError
 
 log = logging.getLogger(__name__)
 
 BATCH = 128
 GATHER_SECONDS = 2.0
 """New memories wait this long for company: words find them meanwhile, and small writes cost many files."""
+PATIENCE_SECONDS = 30.0
+"""A failing index is tried again after so long."""
 ERASE_WITHIN = timedelta(hours=6)
 """Bytes of removed rows leave by a full rewrite of the table, gathered over this time."""
 
@@ -67,12 +70,31 @@ class Indexer:
         self._wake.set()
 
     async def run(self) -> None:
-        """Index for ever; the owner cancels it."""
+        """Index for ever; the owner cancels it. While the index fails, words serve."""
+        await self._check()
         while True:
             await self._wake.wait()
             self._wake.clear()
             await asyncio.sleep(GATHER_SECONDS)
-            await self.catch_up()
+            try:
+                await self.catch_up()
+                await self._index.drop_stale()
+            except SearchIndexError as problem:
+                log.warning("The search index failed, words serve: %s", problem)
+                await asyncio.sleep(PATIENCE_SECONDS)
+                await self._check()
+                self.wake()
+
+    async def _check(self) -> None:
+        """A damaged, deleted or foreign index is built again in the background."""
+        if await self._index.is_damaged():
+            log.warning("The search index is damaged and is built again from the database; words serve")
+            await self._index.reset()
+        elif not self._index.is_new:
+            return
+        if await self._memories.restart_index(self._encoder.id):
+            log.info("The search index is built for the embedding model %s; words serve", self._encoder.id)
+        self.wake()
 
     async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Do all that waits now; the number of memories indexed."""

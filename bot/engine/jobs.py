@@ -22,6 +22,11 @@ class Jobs:
         self._tasks: set[asyncio.Task[object]] = set()
         self._closing = False
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything is running."""
+        return bool(self._tasks)
+
     def start(self, work: Coroutine[object, object, object], *, name: str) -> asyncio.Task[object]:
         """Run `work` now. A failure is logged once with a reference id and goes no further."""
         if self._closing:

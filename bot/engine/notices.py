@@ -62,6 +62,11 @@ class Notices:
         except DeliveryError as problem:
             log.warning("Place %s does not take a notice: %s", place.id, problem)
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is still on its way."""
+        return self._jobs.busy
+
     async def close(self, grace: float) -> None:
         """Let the last ones go out."""
         await self._jobs.close(grace)

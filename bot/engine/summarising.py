@@ -115,6 +115,11 @@ class Summariser:
         """How many turns wait to be summarised, in all scenes known."""
         return sum(due.uncovered for due in self._due.values())
 
+    @property
+    def busy(self) -> bool:
+        """Whether notes are being rewritten now."""
+        return any(due.busy for due in self._due.values())
+
     async def run(self) -> None:
         """Work for ever, a few scenes at a time; the owner cancels it."""
         for place_id, scene_id, count in await self._turns.waiting():

@@ -1,0 +1,156 @@
+"""Scenes, casts and aliases through the engine; what a restart brings back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.core.events import MessagePosted
+from bot.errors import UserFacing
+from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, open_stage
+
+
+async def test_switching_back_restores_window_cast_and_aliases(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira, sol = await stage.persona(), await stage.persona("Sol")
+        await stage.scene(mira, name="The feast")
+        feast = await stage.troupe.scenes.current(TAVERN.id)
+        assert feast is not None
+        await stage.troupe.aliases.use(TAVERN, ALICE, "Captain Red")
+        stage.say("The feast begins.")
+        await stage.quiet()
+        await stage.scene(sol, name="The voyage")
+        stage.say("The sea is calm.")
+        await stage.quiet()
+        assert [turn.speaker for turn in await stage.window()] == ["Alice"]
+        scene = await stage.troupe.scenes.switch(TAVERN, feast.scene.id)
+        await stage.quiet()
+        assert scene.cast == (mira.id,)
+        assert [(turn.speaker, turn.text) for turn in await stage.window()] == [
+            ("Captain Red", "The feast begins.")
+        ]
+        assert "The feast" in stage.messenger.notices[-1][1]
+        stage.say("And goes on.")
+        await stage.quiet()
+        assert (await stage.window())[-1].speaker == "Captain Red"
+
+
+async def test_a_restart_brings_back_window_and_answers_what_is_owed(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("A quiet evening.")
+        await stage.quiet()
+    async with open_stage(
+        tmp_path, {"reply": ["Yes?"]}, messenger=messenger, clock=clock, start=False
+    ) as stage:
+        messenger.past.append(_missed(stage.messenger, "Mira, were you away?"))
+        await stage.troupe.start()
+        await stage.quiet()
+        assert messenger.texts() == ["Yes?"]
+        assert [turn.text for turn in await stage.window()] == [
+            "A quiet evening.",
+            "Mira, were you away?",
+            "Yes?",
+        ]
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.quiet()
+        assert messenger.texts() == ["Yes?"]
+
+
+async def test_what_was_said_in_a_pause_is_never_read(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        await stage.troupe.scenes.pause(TAVERN)
+        messenger.past.append(_missed(messenger, "A private word."))
+        await stage.troupe.scenes.resume(TAVERN, after=messenger.next_id())
+        await stage.troupe.catch_up()
+        await stage.quiet()
+        assert await stage.window() == []
+
+
+async def test_a_late_address_is_recorded_but_not_answered(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        messenger.past.append(_missed(messenger, "Mira, long ago."))
+        clock.ahead += timedelta(minutes=11)
+        await stage.troupe.catch_up()
+        await stage.quiet()
+        assert [turn.text for turn in await stage.window()] == ["Mira, long ago."]
+        assert messenger.said == []
+
+
+async def test_a_persona_that_joins_later_does_not_know_what_was_said_before(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira, sol = await stage.persona(), await stage.persona("Sol")
+        await stage.scene(mira)
+        stage.say("The treasure lies under the oak.")
+        await stage.quiet()
+        await stage.troupe.scenes.cast_add(TAVERN, sol.id)
+        stage.say("Sol, what do you know?")
+        await stage.quiet()
+        assert "under the oak" not in stage.model.of("reply")[-1].text
+        stage.say("Mira, what do you know?")
+        await stage.quiet()
+        assert "under the oak" in stage.model.of("reply")[-1].text
+
+
+async def test_a_rename_and_a_new_description_work_in_mid_scene(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona(description="An innkeeper.")
+        await stage.scene(mira)
+        stage.say("Mira, hello.")
+        await stage.quiet()
+        await stage.troupe.personas.edit(mira.id, name="Morgana", description="A witch.")
+        stage.say("Morgana, hello.")
+        await stage.quiet()
+        prompt = stage.model.of("reply")[-1].messages[0].content
+        assert "A witch." in prompt
+        assert "Mira" in prompt
+        assert stage.messenger.said[-1][1] == "Morgana"
+        assert len(await stage.window()) == 4
+
+
+@pytest.mark.parametrize("name", ["Mira", "ｍｉｒａ", "Bob", "BOB"])
+async def test_an_alias_is_no_persona_and_nobody_present(tmp_path: Path, name: str) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        with pytest.raises(UserFacing):
+            await stage.troupe.aliases.use(TAVERN, ALICE, name, present_names=["Bob"])
+
+
+async def test_an_alias_of_another_member_is_taken(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        await stage.troupe.aliases.use(TAVERN, ALICE, "Red")
+        with pytest.raises(UserFacing):
+            await stage.troupe.aliases.use(TAVERN, BOB, "RED")
+        assert await stage.troupe.aliases.clear(TAVERN, ALICE)
+        await stage.troupe.aliases.use(TAVERN, BOB, "RED")
+
+
+async def test_commands_without_a_scene_say_what_to_do(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        with pytest.raises(UserFacing, match="/scene start"):
+            await stage.troupe.scenes.pause(CELLAR)
+        with pytest.raises(UserFacing, match="/scene start"):
+            await stage.troupe.memories.search(CELLAR, "gold")
+
+
+def _missed(messenger: FakeMessenger, text: str) -> MessagePosted:
+    return MessagePosted(
+        place=TAVERN,
+        message_id=messenger.next_id(),
+        author_id=BOB,
+        author_name="Bob",
+        text=text,
+        created_at=messenger.clock(),
+        backfilled=True,
+    )
