@@ -20,6 +20,7 @@ from bot.errors import StorageError
 _log = logging.getLogger(__name__)
 _READERS = 3
 _BUSY_MS = 5000
+_NO_BEGIN = "troupe_no_begin"
 _PRAGMAS = (
     f"busy_timeout={_BUSY_MS}",
     "journal_mode=WAL",
@@ -68,11 +69,11 @@ class Database:
 
     @asynccontextmanager
     async def standstill(self) -> AsyncIterator[AsyncConnection]:
-        """A connection outside any transaction while no writer runs."""
+        """The writer's connection outside any transaction, for what SQLite does only there."""
         self._check_open()
         async with self._turn:
             with storage_errors(self.path):
-                async with self._readers.connect() as connection:
+                async with self._writer.execution_options(**{_NO_BEGIN: True}).connect() as connection:
                     yield connection
 
     async def close(self) -> None:
@@ -139,6 +140,7 @@ def _engine(path: Path, *, connections: int, pragmas: tuple[str, ...], begin: st
 
         @event.listens_for(engine.sync_engine, "begin")
         def _begin(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
+            if not connection.get_execution_options().get(_NO_BEGIN):
+                connection.exec_driver_sql(begin)
 
     return engine

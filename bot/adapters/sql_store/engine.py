@@ -68,11 +68,21 @@ class SqlStore:
         return {"path": str(path), "size_bytes": sizes[0], "wal_bytes": sizes[1], **found}
 
     async def truncate_wal(self) -> bool:
-        """Moves all pages out of the write-ahead log and empties it, so that bytes of deleted texts are gone
-        from the disk's file too. False when a reader was in the way for five seconds; ask again later."""
+        """Moves all pages out of the write-ahead log and empties it. False when a reader was in the way for
+        five seconds; ask again later."""
         async with self._database.standstill() as connection:
-            row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
-        return bool(row[0] == 0)
+            return await _truncate(connection)
+
+    async def erase_bytes(self) -> bool:
+        """Writes the whole file anew: on return no byte of a deleted or replaced text is left in it.
+
+        `secure_delete` overwrites what is deleted, but pages that SQLite split earlier may hold stray copies
+        of a row, which only a new file loses. Writers wait meanwhile, readers go on; it needs free disk for
+        two more copies. False, as for `truncate_wal`, when the log could not be emptied.
+        """
+        async with self._database.standstill() as connection:
+            await connection.exec_driver_sql("VACUUM")
+            return await _truncate(connection)
 
 
 @asynccontextmanager
@@ -92,6 +102,11 @@ async def open_store(
         yield SqlStore(database=database)
     finally:
         await database.close()
+
+
+async def _truncate(connection: AsyncConnection) -> bool:
+    row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+    return bool(row[0] == 0)
 
 
 def _size(path: Path) -> int:

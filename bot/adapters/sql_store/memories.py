@@ -90,11 +90,9 @@ class SqlMemories:
 
         async def work(connection: AsyncConnection) -> list[Memory]:
             waiting: set[int] = set()
-            for condition in _not_indexed_by(encoder_id):
+            for condition, age in _not_indexed_by(encoder_id):
                 some = sa.select(memories.c.id).where(condition, memories.c.id.not_in(_LEAVING))
-                waiting.update(
-                    (await connection.execute(some.order_by(memories.c.id).limit(limit))).scalars()
-                )
+                waiting.update((await connection.execute(some.order_by(age).limit(limit))).scalars())
             return await memories_by_ids(connection, sorted(waiting)[:limit])
 
         return await self._database.read(work, snapshot=True)
@@ -104,7 +102,7 @@ class SqlMemories:
 
         async def work(connection: AsyncConnection) -> int:
             count = 0
-            for condition in _not_indexed_by(encoder_id):
+            for condition, _ in _not_indexed_by(encoder_id):
                 found = await connection.execute(sa.select(sa.func.count(memories.c.id)).where(condition))
                 count += int(found.scalar_one())
             return count
@@ -200,10 +198,11 @@ class SqlMemories:
         return await self._database.write(work)
 
 
-def _not_indexed_by(encoder_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Three ranges of one index; `!=` would read every row each time nothing waits."""
-    mark = memories.c.indexed_by
-    return mark.is_(None), mark < encoder_id, mark > encoder_id
+def _not_indexed_by(encoder_id: str) -> list[tuple[sa.ColumnElement[bool], sa.ColumnElement[int]]]:
+    """Three ranges of one index, and how to sort each by age. `!=` would read every row when nothing waits;
+    so would a sort by the bare id, which SQLite prefers to walk through."""
+    mark, age = memories.c.indexed_by, memories.c.id
+    return [(mark.is_(None), age), (mark < encoder_id, age + 0), (mark > encoder_id, age + 0)]
 
 
 def _emotion_rows(emotions: Mapping[int, tuple[Vector, str]]) -> list[dict[str, Any]]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -186,6 +189,30 @@ async def test_the_bytes_of_forgotten_words_leave_the_disk(path: Path, clock: Cl
         assert not any(on_disk(path, words) for words in (secret, "Plugh-heirloom", "Qwertz-Ana"))
         assert (await store.describe())["wal_bytes"] == 0
     assert not on_disk(path, "rosebud")
+
+
+async def test_a_new_file_loses_what_split_pages_kept(path: Path, clock: Clock) -> None:
+    """Rows that grow make SQLite move others, which leaves copies that `secure_delete` does not find."""
+    chance = random.Random(1)
+    versions = itertools.count()
+    current: dict[int, str] = {}
+
+    def words(number: int) -> str:
+        current[number] = f"TAG{next(versions)}y"
+        return current[number] + "z" * chance.choice((5, 50, 300, 1500, 6000))
+
+    async with open_store(path, clock=clock) as store:
+        stage = await set_stage(store)
+        await store.turns.commit([stage.post(words(number), number) for number in range(1, 401)])
+        for _ in range(12):
+            some = chance.sample(range(1, 401), 40)
+            edited = [MessageEdited(TAVERN.id, number, words(number), NOON) for number in some[8:]]
+            await store.turns.commit([MessagesDeleted(TAVERN.id, tuple(some[:8])), *edited])
+        assert await store.erase_bytes()
+        living = {turn.text.partition("z")[0] for turn in await store.turns.newest(stage.scene.id, 1000)}
+        found = {tag.decode() for content in every_file(path) for tag in re.findall(rb"TAG\d+y", content)}
+        assert found == living
+        assert (await stage.say("after", 1000)).text == "after"
 
 
 async def test_the_log_cannot_be_emptied_while_another_reads(
