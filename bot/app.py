@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from bot import prompts
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.chat_server import Timeouts
-from bot.adapters.embedder import LocalEncoder, make_encoder
+from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.emotion_head import EmotionHead
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
@@ -42,7 +42,7 @@ class App:
     troupe: Troupe
     store: SqlStore
     index: LanceIndex
-    encoder: LocalEncoder
+    encoder: ThreadedEncoder
     model: OpenAIChatModel
     context_tokens: int
 
@@ -67,8 +67,9 @@ async def open_app(
     async with AsyncExitStack() as stack:
         stack.enter_context(owned(settings.data_dir))
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
-        encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
-        stack.callback(encoder.close)
+        encoder = await stack.enter_async_context(
+            make_encoder(settings.embedding_model, threads=settings.encoder_threads)
+        )
         index = await stack.enter_async_context(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
@@ -105,7 +106,7 @@ async def open_app(
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
 
 
-async def _load(encoder: LocalEncoder, troupe: Troupe) -> None:
+async def _load(encoder: ThreadedEncoder, troupe: Troupe) -> None:
     await encoder.load()
     troupe.indexer.wake()
 
