@@ -198,3 +198,12 @@ async def test_members_are_asked_for_over_the_gateway(tavern: Tavern, bot: Sampl
     assert guild is not None
     found = await guild.query_members("Ali")
     assert [member.id for member in found] == [tavern.alice.id]
+
+
+async def test_a_resume_may_repeat_events_that_had_arrived(tavern: Tavern, bot: SampleBot) -> None:
+    said = await tavern.alice.say(tavern.inn, "again and again")
+    await heard(bot, said)
+    tavern.server.gateway.replay_extra = 1
+    await tavern.server.gateway.drop()
+    await bot.happened("resumed")
+    assert [message.id for message in bot.heard] == [said.id, said.id]
