@@ -10,16 +10,17 @@ from datetime import datetime
 
 from bot.core import mood as moods
 from bot.core import speech
+from bot.core.budgets import Budgets, budgets
 from bot.core.candidates import Recalled, RecallSettings
 from bot.core.chat import ChatModel, Completion, Sampling
 from bot.core.ports import Messenger, PersonaStore
-from bot.core.prompting import Note, Prompt, ReplyScene, budgets, reply_prompt
+from bot.core.prompting import Note, Prompt, ReplyScene, reply_prompt, window_turns
 from bot.core.speech import StopWatcher, Voices
 from bot.core.splitting import split
 from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
 from bot.core.types import MemoryKind
-from bot.core.window import Roster, fit
+from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
 from bot.engine.delivery import Delivery
@@ -70,10 +71,8 @@ class _Task:
     """One reply in the making."""
 
     request: ReplyRequest
-    samples: tuple[str, ...]
-    roster: Roster
+    given: ReplyScene
     voices: Voices
-    recollection: Recollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +179,15 @@ class Conversation:
     async def _make(self, request: ReplyRequest) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
-        roster = Roster.of(request.cast, request.speakers).joined(request.answers)
-        task = _Task(request, samples, roster, _voices(request, roster), await self._recall(request, roster))
+        given = self._given(request, samples)
+        recollection = await self._recall(request, given)
+        task = _Task(
+            request, self._with_memories(given, request, recollection), _voices(request, given.roster)
+        )
         made = await self._ask(task, self._sampling, hint="")
         if made.complaint:
-            again = await self._ask(
-                task, _livelier(self._sampling), hint=self._hint(made.complaint, request.persona.name)
-            )
+            hint = self._hint(made.complaint, request.persona.name)
+            again = await self._ask(task, _livelier(self._sampling), hint=hint)
             if again.complaint in {_EMPTY, _REPEAT}:
                 raise EmptyReply(again.complaint)
             made = again
@@ -196,7 +197,7 @@ class Conversation:
             text=text,
             parts=tuple(split(text)),
             start_id=made.start_id,
-            recalled=tuple(item.memory_id for item in task.recollection.choice.items),
+            recalled=tuple(item.memory_id for item in recollection.choice.items),
             sample=good and len(samples) < SAMPLES,
         )
 
@@ -204,21 +205,34 @@ class Conversation:
         values = {} if complaint == _REPEAT else {"name": name}
         return self._prompts.fill(f"hints.{complaint}", **values)
 
-    async def _recall(self, request: ReplyRequest, roster: Roster) -> Recollection:
-        options = request.options
-        tokens = options["recall_tokens"]
-        room = budgets(
-            self._context_tokens,
-            reply_tokens=self._reply_tokens,
-            recall_tokens=tokens if isinstance(tokens, int) else None,
-        )
-        shown = fit(
-            request.history,
-            budget=room.context - room.system - room.recall - room.reply,
+    def _given(self, request: ReplyRequest, samples: tuple[str, ...]) -> ReplyScene:
+        """What the prompt is made of, before anything is recalled."""
+        return ReplyScene(
+            persona=request.persona,
+            scene=request.scene,
+            cast=request.cast,
+            roster=Roster.of(request.cast, request.speakers).joined(request.answers),
+            history=request.history,
+            answering=request.answers,
+            scratchpad=request.scratchpad,
+            now=self._now(),
+            samples=samples,
             start_id=request.start_id,
-            count=self._model.count_tokens,
-            roster=roster,
         )
+
+    def _with_memories(self, given: ReplyScene, request: ReplyRequest, found: Recollection) -> ReplyScene:
+        mood = moods.update(
+            request.mood, temperament=request.persona.temperament, heard=found.heard, now=given.now
+        )
+        notes = [
+            Note(item.text, item.created_at, speaker=item.speaker, kind=MemoryKind(item.kind))
+            for item in found.choice.items
+        ]
+        return replace(given, notes=notes, mood=moods.describe(mood))
+
+    async def _recall(self, request: ReplyRequest, given: ReplyScene) -> Recollection:
+        options, room = request.options, self._budgets(request, self._context_tokens)
+        shown = window_turns(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
         wanted = Wanted(
             scene=request.scene,
             persona_id=request.persona.id,
@@ -238,54 +252,37 @@ class Conversation:
     def _cost(self, item: Recalled) -> int:
         return self._model.count_tokens(f"{item.speaker}: {item.text}") + DATE_TOKENS
 
+    def _budgets(self, request: ReplyRequest, context: int) -> Budgets:
+        tokens = request.options["recall_tokens"]
+        return budgets(
+            context,
+            reply_tokens=self._reply_tokens,
+            recall_tokens=tokens if isinstance(tokens, int) else None,
+        )
+
     async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> _Made:
         """One completion; a prompt that the server finds too long is shrunk and sent again."""
+        given = replace(task.given, hints=(hint,)) if hint else task.given
         limit = self._context_tokens
         for share in SHRINK:
-            prompt = self._prompt(task, hint, context=int(limit * share))
+            room = self._budgets(task.request, int(limit * share))
+            prompt = reply_prompt(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
             try:
-                completion = await self._complete(task, prompt, sampling)
+                completion = await self._complete(task, prompt, sampling, room.reply)
             except ContextOverflow as problem:
                 log.info("Place %s: the prompt was too long, shrinking", task.request.place.id)
-                limit = min(limit, problem.limit or limit)
+                limit = self._context_tokens = min(limit, problem.limit or limit)
                 continue
             except EmptyReply:
                 return _Made("", _EMPTY, start_id=prompt.start_id)
             return _judge(task, completion, prompt.start_id)
         raise ContextOverflow("The prompt is too long for the model, however short it is made")
 
-    def _prompt(self, task: _Task, hint: str, *, context: int) -> Prompt:
-        request, now = task.request, self._now()
-        tokens = request.options["recall_tokens"]
-        heard = task.recollection.heard
-        mood = moods.update(
-            request.mood, temperament=request.persona.temperament, heard=heard, now=max(now, request.began)
-        )
-        given = ReplyScene(
-            persona=request.persona,
-            scene=request.scene,
-            cast=request.cast,
-            roster=task.roster,
-            history=request.history,
-            answering=request.answers,
-            scratchpad=request.scratchpad,
-            now=now,
-            samples=task.samples,
-            notes=[_note(item) for item in task.recollection.choice.items],
-            mood=moods.describe(mood),
-            hints=(hint,) if hint else (),
-            start_id=request.start_id,
-        )
-        room = budgets(
-            context,
-            reply_tokens=min(self._reply_tokens, context // 4),
-            recall_tokens=tokens if isinstance(tokens, int) else None,
-        )
-        return reply_prompt(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
-
-    async def _complete(self, task: _Task, prompt: Prompt, sampling: Sampling) -> Completion:
+    async def _complete(
+        self, task: _Task, prompt: Prompt, sampling: Sampling, most_tokens: int
+    ) -> Completion:
         request = task.request
-        expected = sum(prompt.parts.values()) + self._reply_tokens
+        expected = sum(prompt.parts.values()) + most_tokens
         reserved = await self._limits.reserve(
             request.place.space_id, expected, space_limit=int(str(request.options["daily_tokens"]))
         )
@@ -297,8 +294,7 @@ class Conversation:
                 completion = await self._model.complete(
                     prompt.messages,
                     purpose="reply",
-                    max_tokens=self._reply_tokens,
-                    stop=(),
+                    max_tokens=most_tokens,
                     sampling=sampling,
                     on_text=self._watch(task),
                 )
@@ -337,10 +333,6 @@ def _voices(request: ReplyRequest, roster: Roster) -> Voices:
     names = {*roster.members, *(alias.name for alias in request.aliases.values())}
     names |= {turn.speaker for turn in request.window if turn.persona_id is None}
     return speech.voices(request.persona, request.cast, sorted(names))
-
-
-def _note(item: Recalled) -> Note:
-    return Note(item.text, item.created_at, speaker=item.speaker, kind=MemoryKind(item.kind))
 
 
 def _livelier(sampling: Sampling) -> Sampling:
