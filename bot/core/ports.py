@@ -30,7 +30,6 @@ from bot.core.types import (
 from bot.core.vectors import Vector
 
 
-# ---------------------------------------------------------------- meaning and feeling
 class Encoder(Protocol):
     """Turns text into unit vectors of meaning. Runs off the event loop, in its own single thread."""
 
@@ -63,7 +62,6 @@ class EmotionScorer(Protocol):
         """float32 (rows, 8), 1..10, in the order of `bot.core.emotion.EMOTIONS`. Microseconds; no IO."""
 
 
-# ---------------------------------------------------------------- the index
 @dataclass(frozen=True, slots=True)
 class IndexKey:
     """A row of the search index. Several keys may lead to one memory."""
@@ -147,7 +145,6 @@ class MemoryIndex(Protocol):
         """Merges small files of tables with many appends since the last call; cheap otherwise."""
 
 
-# ---------------------------------------------------------------- the channel
 class Messenger(Protocol):
     """Speaks in places. Failures are `bot.errors.DeliveryError`; `uncertain` when it may have arrived."""
 
@@ -167,7 +164,6 @@ class Messenger(Protocol):
         """The id of the message that this row became, looked up in the channel; None when it is not there."""
 
 
-# ---------------------------------------------------------------- the store
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A new turn, or an old one when `message_id` was known already (`fresh` False)."""
