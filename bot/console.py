@@ -193,7 +193,7 @@ class _Session:
         self._choice = Choice(persona=persona.name, name=self._choice.name)
         self._choice.save(self._file)
         current = await self._troupe.scenes.current(PLACE.id)
-        if current is not None and persona in current.cast:
+        if current is not None and persona.id in current.scene.cast:
             await self._show_recent()
             return
         scenes = await self._troupe.scenes.list(PLACE.id)

@@ -145,16 +145,12 @@ def standard_input() -> Lines:
 @contextlib.contextmanager
 def restored_terminal() -> Iterator[None]:
     """Leave the terminal as it was, also when a read was cut short."""
-    try:
-        descriptor = sys.stdin.fileno()
-        before = termios.tcgetattr(descriptor)
-    except (AttributeError, OSError, ValueError, termios.error):
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(AttributeError, OSError, ValueError, termios.error):
+            descriptor = sys.stdin.fileno()
+            before = termios.tcgetattr(descriptor)
+            stack.callback(termios.tcsetattr, descriptor, termios.TCSADRAIN, before)
         yield
-        return
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 def _ask(prompt: str, answer: Callable[[str | None], None]) -> None:
