@@ -50,7 +50,7 @@ async def wipe_turns(
     number = await _next_change(connection)
     for some in portions(turn_ids):
         await _remove_lines(connection, some)
-        gone.extend(await _remove_memories(connection, some, now, own=True))
+        gone.extend(await _remove_made(connection, some, now, keep_own=False))
         await connection.execute(
             sa.update(turns)
             .where(turns.c.id.in_(some))
@@ -67,23 +67,19 @@ async def reword_turn(connection: AsyncConnection, words: Words, now: datetime) 
     """Gives a turn other words and removes what was made of the old ones; the ids of memories to be shown
     no more, the turn's own among them until it is encoded again."""
     number = await _next_change(connection)
-    ids = [words.turn_id]
-    await _remove_lines(connection, ids)
-    gone = await _remove_memories(connection, ids, now, own=False)
-    own = sa.select(memories.c.id, memories.c.space_id).where(memories.c.turn_id == words.turn_id)
-    mine = [(row.id, row.space_id) for row in await connection.execute(own)]
+    await _remove_lines(connection, [words.turn_id])
+    changed = await _remove_made(connection, [words.turn_id], now, keep_own=True)
     await connection.execute(
         sa.update(memories)
         .where(memories.c.turn_id == words.turn_id)
         .values(indexed_by=None, emotion=None, emotion_source=None)
     )
-    await queue_erasures(connection, mine, now)
     await connection.execute(
         sa.update(turns)
         .where(turns.c.id == words.turn_id)
         .values(text=words.text, edited_at=words.edited_at, changed=number, covered_by=None)
     )
-    return tuple(sorted([*gone, *(memory for memory, _ in mine)]))
+    return tuple(sorted(changed))
 
 
 async def remove_memories(connection: AsyncConnection, memory_ids: Collection[int], now: datetime) -> None:
@@ -132,18 +128,23 @@ async def _remove_lines(connection: AsyncConnection, turn_ids: list[int]) -> Non
         await connection.execute(sa.delete(scratchpad_lines).where(scratchpad_lines.c.id.in_(some)))
 
 
-async def _remove_memories(
-    connection: AsyncConnection, turn_ids: list[int], now: datetime, *, own: bool
+async def _remove_made(
+    connection: AsyncConnection, turn_ids: list[int], now: datetime, *, keep_own: bool
 ) -> list[int]:
+    """Removes memories and samples made of these turns; the turns' own memories too, or only their keys."""
     made = sa.select(memory_sources.c.memory_id).where(memory_sources.c.turn_id.in_(turn_ids))
-    about: sa.ColumnElement[bool] = memories.c.id.in_(made)
-    if own:
-        about = sa.or_(about, memories.c.turn_id.in_(turn_ids))
-    found = await connection.execute(sa.select(memories.c.id, memories.c.space_id).where(about))
-    keys = [(row.id, row.space_id) for row in found]
-    await _drop(connection, keys, now)
+    found = await connection.execute(
+        sa.select(memories.c.id, memories.c.space_id, memories.c.turn_id).where(
+            sa.or_(memories.c.id.in_(made), memories.c.turn_id.in_(turn_ids))
+        )
+    )
+    rows = found.all()
+    kept = [(row.id, row.space_id) for row in rows if keep_own and row.turn_id is not None]
+    gone = [(row.id, row.space_id) for row in rows if not (keep_own and row.turn_id is not None)]
+    await queue_erasures(connection, kept, now)
+    await _drop(connection, gone, now)
     await connection.execute(sa.delete(style_samples).where(style_samples.c.turn_id.in_(turn_ids)))
-    return [memory for memory, _ in keys]
+    return [row.id for row in rows]
 
 
 async def _drop(connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime) -> None:

@@ -14,7 +14,7 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.forgetting import Words, reword_turn, wipe_turns
 from bot.adapters.sql_store.outbox import Part, parts_of, reword_part
 from bot.adapters.sql_store.tables import places, scenes, tombstones, turn_messages, turns
-from bot.adapters.sql_store.turn_rows import SELECT_TURNS, insert_turns, turn_of, turns_by_ids
+from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, insert_turns, turn_of, turns_by_ids
 from bot.core.events import MessageEdited, MessagesDeleted
 from bot.core.ports import Changed, JournalEntry, JournalOutcome, PostEntry, Recorded
 from bot.core.types import Turn, TurnDraft
@@ -126,9 +126,12 @@ async def _edit(connection: AsyncConnection, event: MessageEdited, now: datetime
         return None
     if not event.text.strip():
         return await _remove(connection, [turn], {event.message_id}, now)
-    if any(part == Part(event.message_id, event.text) for part in await parts_of(connection, turn.id)):
+    parts = await _parts(connection, turn)
+    if Part(event.message_id, event.text) in parts:
         return None
-    text = await reword_part(connection, turn.id, event.message_id, event.text)
+    text = event.text
+    if parts:
+        text = await reword_part(connection, turn.id, event.message_id, event.text)
     if text == turn.text:
         return None
     return await _reword(connection, turn.id, text, event.edited_at, now)
@@ -137,8 +140,7 @@ async def _edit(connection: AsyncConnection, event: MessageEdited, now: datetime
 async def _delete(connection: AsyncConnection, event: MessagesDeleted, now: datetime) -> JournalOutcome:
     known, _ = await _met_before(connection, event.message_ids)
     await _bury(connection, event.place_id, set(event.message_ids) - known.keys(), now)
-    found = await turns_by_ids(connection, known.values())
-    living = [turn for turn in found if turn.text]
+    living = await turns_by_ids(connection, known.values(), LIVING)
     return await _remove(connection, living, set(event.message_ids), now) if living else None
 
 
@@ -149,7 +151,7 @@ async def _remove(
     gone: list[Turn] = []
     left: list[Changed] = []
     for turn in found:
-        rest = [part for part in await parts_of(connection, turn.id) if part.message_id not in messages]
+        rest = [part for part in await _parts(connection, turn) if part.message_id not in messages]
         if not rest:
             gone.append(turn)
             continue
@@ -187,11 +189,14 @@ async def _reword(
 
 async def _turn_of_message(connection: AsyncConnection, message_id: int) -> Turn | None:
     which = sa.select(turn_messages.c.turn_id).where(turn_messages.c.message_id == message_id)
-    found = await connection.execute(
-        SELECT_TURNS.where(turns.c.id == which.scalar_subquery(), turns.c.deleted_at.is_(None))
-    )
+    found = await connection.execute(SELECT_TURNS.where(turns.c.id == which.scalar_subquery(), LIVING))
     row = found.first()
     return None if row is None else turn_of(row)
+
+
+async def _parts(connection: AsyncConnection, turn: Turn) -> list[Part]:
+    """Only what a persona said may stand in several messages of known text."""
+    return [] if turn.persona_id is None else await parts_of(connection, turn.id)
 
 
 async def _lose_message(connection: AsyncConnection, place_id: int, message_id: int, now: datetime) -> None:

@@ -52,11 +52,14 @@ def turn_of(row: Row[Any]) -> Turn:
     )
 
 
-async def turns_by_ids(connection: AsyncConnection, turn_ids: Collection[int]) -> list[Turn]:
-    """These turns by id, deleted ones too (their text is empty)."""
+async def turns_by_ids(
+    connection: AsyncConnection, turn_ids: Collection[int], which: sa.ColumnElement[bool] | None = None
+) -> list[Turn]:
+    """These turns by id, deleted ones too (their text is empty) unless `which` leaves them out."""
+    chosen = SELECT_TURNS if which is None else SELECT_TURNS.where(which)
     found: list[Turn] = []
     for some in portions(turn_ids):
-        rows = await connection.execute(SELECT_TURNS.where(turns.c.id.in_(some)).order_by(turns.c.id))
+        rows = await connection.execute(chosen.where(turns.c.id.in_(some)).order_by(turns.c.id))
         found.extend(turn_of(row) for row in rows)
     return found
 

@@ -26,7 +26,8 @@ class SqlTurns:
 
     async def commit(self, entries: Sequence[JournalEntry]) -> list[JournalOutcome]:
         """All entries in one transaction, in order; see the port. A message whose deletion came before it
-        is no turn (None). Witnesses come back ascending."""
+        is no turn (None). A member's turn of several messages is edited and deleted as a whole, a persona's
+        message by message. Witnesses come back ascending."""
         if not entries:
             return []
         now = self._database.now()

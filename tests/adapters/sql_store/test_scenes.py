@@ -98,6 +98,15 @@ async def test_the_renamed_place_is_known_by_its_new_name(store: SqlStore) -> No
     assert (place.name, place.parent_id) == ("inn", 3)
 
 
+async def test_places_are_known_once_a_scene_was_started_there(store: SqlStore) -> None:
+    assert await store.scenes.place(CELLAR.id) is None
+    assert await store.scenes.places() == []
+    scene_id = await begin(store, "a", place=CELLAR)
+    await store.scenes.update(scene_id, active=False)
+    assert await store.scenes.place(CELLAR.id) == CELLAR
+    assert await store.scenes.places() == [CELLAR]
+
+
 async def test_a_direct_message_is_its_own_space(store: SqlStore) -> None:
     await begin(store, "a", place=DM)
     ((place, live),) = await store.scenes.live()

@@ -157,6 +157,38 @@ async def test_a_deleted_turn_keeps_its_row_and_loses_text_and_name(store: SqlSt
     assert again == Recorded(gone, fresh=False)
 
 
+async def test_a_turn_without_words_can_be_deleted_too(store: SqlStore, stage: Stage) -> None:
+    turn = await stage.say("", 11)
+    (outcome,) = await store.turns.commit([delete(11)])
+    assert [each.id for each in changed(outcome).turns] == [turn.id]
+    assert await store.turns.newest(stage.scene.id, 9) == []
+
+
+async def test_a_members_turn_of_several_messages_changes_as_a_whole(store: SqlStore, stage: Stage) -> None:
+    await stage.say("one two", 11, 12)
+    (edited,) = await store.turns.commit([edit(12, "three")])
+    assert [turn.text for turn in changed(edited).turns] == ["three"]
+    (gone,) = await store.turns.commit([delete(11)])
+    assert changed(gone).removed
+
+
+async def test_speakers_are_the_members_in_the_order_they_first_spoke(store: SqlStore, stage: Stage) -> None:
+    for number, (owner, name) in enumerate([(8, "Zoe"), (7, "Ana"), (8, "Zoe"), (7, "Rook")], start=1):
+        await stage.say("x", number, owner_id=owner, speaker=name)
+    await store.turns.commit_reply(stage.spoken("Yes."), ["Yes."], [])
+    assert await store.turns.speakers(stage.scene.id) == [(8, "Zoe"), (7, "Ana"), (7, "Rook")]
+    await store.turns.commit([delete(2)])
+    assert await store.turns.speakers(stage.scene.id) == [(8, "Zoe"), (7, "Rook")]
+
+
+async def test_waiting_tells_where_turns_are_not_summarised(store: SqlStore, stage: Stage) -> None:
+    assert await store.turns.waiting() == []
+    await stage.say("one", 1)
+    await stage.say("two", 2)
+    await stage.say("brb", 3, kind=TurnKind.OUT_OF_CHARACTER)
+    assert await store.turns.waiting() == [(TAVERN.id, stage.scene.id, 2)]
+
+
 async def test_many_messages_deleted_at_once_are_one_outcome(store: SqlStore, stage: Stage) -> None:
     said = [await stage.say(f"line {number}", number) for number in range(1, 8)]
     (outcome,) = await store.turns.commit([delete(*range(1, 7))])
