@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEncoder:
-    """An `Encoder`. Deterministic on every machine. `ready` may be switched; `queries` and `passages` keep texts."""
+    """An `Encoder`, the same on every machine. `ready` may be set; `queries` and `passages` keep texts."""
 
     def __init__(self, dimensions: int = 384, encoder_id: str = "") -> None:
         self.ready = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import shutil
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from bot.adapters.lance_table import LanceTable
 
 OPEN_TABLES = 32
+READ_AHEAD = 16 << 20
+"""Bytes that a scan may hold before they are compared; the library's own bound is 2 GB."""
 _SECONDS = 120
 _PAGE = 1000
 
@@ -56,6 +59,7 @@ class LanceFolder:
     async def open(cls, path: Path, *, encoder_id: str, dimensions: int) -> AsyncIterator[LanceFolder]:
         """Makes the folder where it is missing. Raises `SearchIndexError` where that cannot be done."""
         limit_arenas()
+        os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(READ_AHEAD))
         lance = await asyncio.to_thread(importlib.import_module, "bot.adapters.lance_table")
         folder = cls(path=path, encoder_id=encoder_id, dimensions=dimensions, lance=lance)
         await folder._connect()
