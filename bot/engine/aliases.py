@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bot.core.names import fold
-from bot.core.ports import PersonaStore, SceneStore
+from bot.core.ports import PersonaStore, SceneStore, TurnStore
 from bot.core.types import Alias, Place, Scene
 from bot.engine.conduct import Conduct
 from bot.engine.places import Places
@@ -18,10 +18,17 @@ class Aliases:
     """Aliases of every scene; each change runs in the place's actor."""
 
     def __init__(
-        self, *, places: Places, store: SceneStore, personas: PersonaStore, conduct: Conduct
+        self,
+        *,
+        places: Places,
+        store: SceneStore,
+        turns: TurnStore,
+        personas: PersonaStore,
+        conduct: Conduct,
     ) -> None:
         self._places = places
         self._store = store
+        self._turns = turns
         self._personas = personas
         self._conduct = conduct
 
@@ -42,6 +49,7 @@ class Aliases:
             if wanted in {fold(known) for known in (persona.name, *persona.former_names)}:
                 raise UserFacing(f"“{name}” is the name of a persona. Please choose another alias.")
         others = [alias.name for alias in await self._store.aliases(scene.id) if alias.owner_id != owner_id]
+        others += [name for owner, name in await self._turns.speakers(scene.id) if owner != owner_id]
         if wanted in {fold(other) for other in (*others, *present_names)}:
             raise UserFacing(f"Somebody here is already called “{name}”. Please choose another alias.")
         alias = Alias(scene_id=scene.id, owner_id=owner_id, name=name, avatar_url=avatar_url)

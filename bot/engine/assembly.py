@@ -180,7 +180,13 @@ def assemble(parts: Parts) -> Troupe:
         scenes=Scenes(
             places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
         ),
-        aliases=Aliases(places=places, store=store.scenes, personas=store.personas, conduct=conduct),
+        aliases=Aliases(
+            places=places,
+            store=store.scenes,
+            turns=store.turns,
+            personas=store.personas,
+            conduct=conduct,
+        ),
         memories=Memories(
             store=store.memories,
             scenes=store.scenes,

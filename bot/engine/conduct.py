@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.core import mood as moods
 from bot.core.events import MessagePosted
+from bot.core.mood import Mood
 from bot.core.ports import Changed, PersonaStore, SceneStore, TurnStore
 from bot.core.prompting import greeting
 from bot.core.splitting import split
@@ -23,6 +26,8 @@ from bot.engine.options import Options
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
+
+log = logging.getLogger(__name__)
 
 ANSWER_WITHIN = timedelta(minutes=10)
 COOLING_REPLIES = 4
@@ -98,12 +103,12 @@ class Conduct:
     async def _load_history(self, state: PlaceState) -> None:
         scene = state.scene
         assert scene is not None
-        state.window = await self._turns.newest(scene.id, self._window_turns)
+        newest = await self._turns.newest(scene.id, self._window_turns)
+        state.window = sorted(newest, key=_said_at)
         state.speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
         state.start_ids = {}
         state.recalled = {}
-        stored = await self._scenes.moods(scene.id)
-        state.moods = {pid: moods.from_json(json.loads(value)) for pid, value in stored.items()}
+        state.moods = _read_moods(await self._scenes.moods(scene.id))
         state.uncovered = await self._turns.count_uncovered(scene.id)
         self._summariser.note(state.place, scene.id, state.uncovered)
         state.pending = []
@@ -209,7 +214,7 @@ class Conduct:
 
     def _append(self, state: PlaceState, turn: Turn) -> None:
         assert state.scene is not None
-        state.window.append(turn)
+        bisect.insort(state.window, turn, key=_said_at)  # what was read from the history comes late
         del state.window[: -self._window_turns]
         speaker = speaker_of(turn)
         if turn.persona_id is None and speaker not in state.speakers:
@@ -274,6 +279,13 @@ class Conduct:
             state.hold_until = self.now() + timedelta(seconds=hold)
         return True
 
+    async def unsaid(self, state: PlaceState, reply: RunningReply, rows: Sequence[OutboxRow]) -> None:
+        """Discord did not take a reply: it leaves the window, and nobody waits for another."""
+        gone = {row.turn_id for row in rows}
+        kept = {turn.id for turn in await self._turns.by_ids(gone) if turn.text}
+        state.window = [turn for turn in state.window if turn.id not in gone - kept]
+        await self._turns.settle([turn.id for turn in reply.request.answers])
+
     async def greet(self, state: PlaceState, persona: Persona) -> None:
         """Say the persona's greeting, when its card has one."""
         scene = state.scene
@@ -326,6 +338,20 @@ class Conduct:
                     )
             state.moods[persona.id] = mood
             await self._scenes.set_mood(scene.id, persona.id, json.dumps(moods.to_json(mood)))
+
+
+def _said_at(turn: Turn) -> tuple[datetime, int]:
+    return turn.created_at, turn.id
+
+
+def _read_moods(stored: Mapping[int, str]) -> dict[int, Mood]:
+    found: dict[int, Mood] = {}
+    for persona_id, value in stored.items():
+        try:
+            found[persona_id] = moods.from_json(json.loads(value))
+        except ValueError:
+            log.warning("The stored mood of persona %s cannot be read; it starts at rest", persona_id)
+    return found
 
 
 def _perceived(turn: Turn, persona_id: int) -> bool:

@@ -143,8 +143,8 @@ class Conversation:
         else:
             self._health.failure = ""
             rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
-            if rows is not None:
-                await self._delivery.send(request.place, request.persona, rows)
+            if rows and not await self._delivery.send(request.place, request.persona, rows):
+                await actor.do(lambda state: self._conduct.unsaid(state, reply, rows))
 
     async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
         number = reference()

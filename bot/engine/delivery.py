@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from enum import Enum
 
 from bot.core.ports import Messenger, PersonaStore, TurnStore
 from bot.core.types import OutboxRow, Persona, Place
@@ -16,6 +17,12 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 STALE = timedelta(minutes=10)
+
+
+class _Sent(Enum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
 
 
 class Delivery:
@@ -52,50 +59,63 @@ class Delivery:
         await self._jobs.close(grace)
 
     async def send(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> bool:
-        """Send all rows in order; False when the place does not take them (the rest is abandoned)."""
+        """Send all rows in order; False when the place does not take them (the rest is abandoned).
+
+        Where nobody can tell whether a row arrived, it and the rest stay open and are settled at the next
+        start: rather late than twice.
+        """
         async with self._locks.setdefault(place.id, asyncio.Lock()):
             for position, row in enumerate(rows):
-                if not await self._send_one(place, persona, row):
+                sent = await self._send_one(place, persona, row)
+                if sent is _Sent.UNKNOWN:
+                    return True
+                if sent is _Sent.NO:
                     for left in rows[position:]:
                         await self._turns.abandon(left.id)
                     return False
             return True
 
-    async def _send_one(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
+    async def _send_one(self, place: Place, persona: Persona, row: OutboxRow) -> _Sent:
         for attempt in range(ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(self._pause * attempt)
             try:
-                if attempt:
-                    await asyncio.sleep(self._pause * attempt)
                 message_id = await self._messenger.speak(place, persona, row.text, nonce=row.nonce)
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)
-                    return False
+                    return _Sent.NO
                 found = await self._look(row, place)
+                if isinstance(found, _Sent):
+                    return found
                 if found is None:
                     continue
                 message_id = found
             await self._turns.sent(row.id, message_id)
-            return True
+            return _Sent.YES
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
-        return False
+        return _Sent.NO
 
-    async def _look(self, row: OutboxRow, place: Place) -> int | None:
-        try:
-            return await self._messenger.find_spoken(row, place)
-        except DeliveryError:
-            return None
+    async def _look(self, row: OutboxRow, place: Place) -> int | _Sent | None:
+        """The id of the message the row became, None when it is not there, UNKNOWN when nobody can tell."""
+        for attempt in range(ATTEMPTS):
+            await asyncio.sleep(self._pause * attempt)
+            try:
+                return await self._messenger.find_spoken(row, place)
+            except DeliveryError as problem:
+                log.warning("Place %s cannot be read: %s", place.id, problem)
+        return _Sent.UNKNOWN
 
     async def settle(self, place_of: Callable[[int], Place | None]) -> None:
         """At start: each open row is looked up in its channel, sent when fresh, abandoned when stale."""
         for row in await self._turns.open_outbox():
             place = place_of(row.place_id)
             persona = await self._personas.get(row.persona_id) if row.persona_id else None
+            fresh = self._now() - row.created_at < STALE
             found = await self._look(row, place) if place else None
-            if found is not None:
+            if isinstance(found, int):
                 await self._turns.sent(row.id, found)
-            elif place and persona and self._now() - row.created_at < STALE:
-                if not await self._send_one(place, persona, row):
-                    await self._turns.abandon(row.id)
-            else:
+            elif found is _Sent.UNKNOWN and fresh:
+                continue
+            elif not (place and persona and fresh) or await self._send_one(place, persona, row) is _Sent.NO:
                 await self._turns.abandon(row.id)

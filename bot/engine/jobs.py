@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 log = logging.getLogger(__name__)
 
+RESTART_SECONDS = 5.0
+"""A service that failed starts again after so long."""
+
 
 def reference() -> str:
     """A short id that a member sees and the log holds."""
@@ -36,6 +39,15 @@ class Jobs:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def keep(self, work: Callable[[], Awaitable[None]], *, name: str) -> asyncio.Task[object]:
+        """Run a service that should never end; after a failure it starts again."""
+
+        async def step() -> float:
+            await work()
+            return RESTART_SECONDS
+
+        return self.loop(step, name=name, patience=RESTART_SECONDS)
 
     def loop(
         self, step: Callable[[], Awaitable[float]], *, name: str, patience: float = 30.0

@@ -10,6 +10,7 @@ from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
 from bot.core.ports import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.reading import kind_of
 from bot.core.types import LiveScene, TurnDraft, TurnKind
+from bot.engine.jobs import reference
 from bot.engine.live import LiveScenes
 from bot.errors import StorageError
 
@@ -65,6 +66,8 @@ class Journal:
     def submit(self, event: Event, *, proxied: bool = False) -> bool:
         """Queue an event of a place that is remembered; False when it is not to be stored."""
         entry: JournalEntry
+        if self._closing:
+            return False  # read from the channel's history at the next start
         if isinstance(event, MessagePosted):
             live = self._live.get(event.place.id)
             if live is None or live.scene.paused:
@@ -100,6 +103,12 @@ class Journal:
                     log.error("The journal cannot write and waits: %s", problem)
                     reported = True
                 await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                # One event that breaks the store must not stop all that come after it.
+                if len(entries) == 1:
+                    log.exception("An event could not be stored (ref %s): %r", reference(), type(entries[0]))
+                    return [None]
+                return [outcome for entry in entries for outcome in await self._commit([entry])]
 
     async def flushed(self) -> None:
         """Return when everything submitted so far is committed."""

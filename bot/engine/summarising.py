@@ -192,7 +192,7 @@ class Summariser:
             context_tokens=self._context_tokens,
             count=self._model.count_tokens,
         )
-        completion = await self._ask(due, scene, prompt, REWRITE_SCHEMA)
+        completion = await self._ask(due, scene, prompt, "memory", REWRITE_SCHEMA)
         if completion is None:
             return
         read = prompt.turns
@@ -211,7 +211,12 @@ class Summariser:
             await self._score(due, scene, roster, read)
 
     async def _ask(
-        self, due: _Due, scene: Scene, prompt: MemoryPrompt, schema: Mapping[str, object] | None
+        self,
+        due: _Due,
+        scene: Scene,
+        prompt: MemoryPrompt,
+        purpose: str,
+        schema: Mapping[str, object] | None,
     ) -> Completion | None:
         """One background call; None when the day's tokens are used up (the turns wait for tomorrow)."""
         await self._options.load(scene.space_id)
@@ -225,7 +230,7 @@ class Summariser:
         try:
             async with self._slots.hold(scene.place_id, priority=Priority.BACKGROUND):
                 completion = await self._model.complete(
-                    prompt.messages, purpose="memory", max_tokens=prompt.max_tokens, schema=schema
+                    prompt.messages, purpose=purpose, max_tokens=prompt.max_tokens, schema=schema
                 )
         finally:
             await self._limits.settle(reserved, completion)
@@ -285,7 +290,7 @@ class Summariser:
                 context_tokens=self._context_tokens,
                 count=self._model.count_tokens,
             )
-            completion = await self._ask(due, scene, prompt, None)
+            completion = await self._ask(due, scene, prompt, "emotion", None)
             if completion is None or not prompt.turns:
                 return
             await self._feel(scene, parse_emotions(completion.text, ids=[turn.id for turn in prompt.turns]))

@@ -117,8 +117,8 @@ class Troupe:
             self.live.put(place, live.scene, dict(live.aliases))
             self.live.record_from(place.id, await self.store.seen_until(place.id))
         self.jobs.start(self.journal.run(), name="journal")
-        self.jobs.start(self.indexer.run(), name="indexer")
-        self.jobs.start(self.summariser.run(), name="summariser")
+        self.jobs.keep(self.indexer.run, name="indexer")
+        self.jobs.keep(self.summariser.run, name="summariser")
         self.jobs.loop(self.indexer.rewrite_due, name="index rewrites")
         self.indexer.wake()
 
