@@ -92,9 +92,11 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _console(settings: Settings, arguments: argparse.Namespace) -> int:
-    from bot.console import Console, folder  # noqa: PLC0415
+    announce("a persona in this terminal (no Discord)", settings, settings.console_dir)
+    if settings.log_level == "info":  # a conversation is no place for news of the engine
+        log.set_up("warning", settings.secrets())
+    from bot.console import Console  # noqa: PLC0415
 
-    announce("a persona in this terminal (no Discord)", settings, folder(settings))
     console = Console(settings=settings, persona=arguments.persona, name=arguments.name)
     return lifetime.run(console.run)
 

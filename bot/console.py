@@ -38,11 +38,6 @@ _NO_INPUT: Final = (
 _OPTIONS: Final = {"reply_mode": "always", "member_cooldown_s": "0"}
 
 
-def folder(settings: Settings) -> Path:
-    """Where the console keeps what it remembers, apart from the Discord bot's data."""
-    return settings.data_dir / "console"
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Who talks to whom; kept for the next start."""
@@ -75,7 +70,7 @@ class Console:
         name: str | None = None,
         lines: Lines | None = None,
     ) -> None:
-        self._folder = folder(settings)
+        self._folder = settings.console_dir
         self._settings = settings.model_copy(update={"data_dir": self._folder})
         self._asked = Choice(persona=persona or "", name=name or "")
         self._lines = lines or standard_input()
@@ -89,9 +84,13 @@ class Console:
         if first is None and not self._lines.interactive:
             raise SettingsError(_NO_INPUT)
         with restored_terminal():
-            choice = await self._choose(bundled_personas())
-            if choice is not None:
-                await self._talk(choice, first)
+            try:
+                choice = await self._choose(bundled_personas())
+                if choice is not None:
+                    await self._talk(choice, first)
+            finally:
+                if self._screen.interactive:
+                    self._screen.line()  # the shell's prompt gets a line of its own
         return 0
 
     # ------------------------------------------------------------ the two questions

@@ -176,6 +176,11 @@ class Settings(BaseModel):
         """How many model calls run at once: as set, else 1 for the bundled model and 4 for a server."""
         return self.llm_concurrency or (1 if self.bundled_model else 4)
 
+    @property
+    def console_dir(self) -> Path:
+        """Where the console keeps what it remembers, apart from the Discord bot's data."""
+        return self.data_dir / "console"
+
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
         values = (self.discord_token, self.llm_api_key, self.llm_background_api_key)
