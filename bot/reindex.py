@@ -41,6 +41,7 @@ async def reindex(settings: Settings) -> int:
             encoder=encoder,
             scorer=EmotionHead.load(encoder.id, settings.data_dir),
             felt=_not_told,
+            erase_bytes=store.erase_bytes,
             now=now,
         )
         done = await indexer.catch_up(Percents(total=total, screen=screen))

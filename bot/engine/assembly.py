@@ -59,6 +59,9 @@ class Store(Protocol):
     @property
     def settings(self) -> SettingsStore: ...
 
+    async def erase_bytes(self) -> bool:
+        """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
@@ -117,6 +120,7 @@ def assemble(parts: Parts) -> Troupe:
         encoder=parts.encoder,
         scorer=parts.scorer,
         felt=felt,
+        erase_bytes=store.erase_bytes,
         now=now,
     )
 

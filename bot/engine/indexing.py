@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,6 +22,7 @@ GATHER_SECONDS = 2.0
 """New memories wait this long for company: words find them meanwhile, and small writes cost many files."""
 PATIENCE_SECONDS = 30.0
 """A failing index is tried again after so long."""
+REWRITE_SECONDS = 600.0
 ERASE_WITHIN = timedelta(hours=6)
 """Bytes of removed rows leave by a full rewrite of the table, gathered over this time."""
 
@@ -35,6 +36,8 @@ class Feeling:
     emotion: Vector
 
 
+EraseBytes = Callable[[], Awaitable[bool]]
+"""Writes the database anew, so that no byte of a deleted text is left; False when it was too busy."""
 Felt = Callable[[int, list[Feeling]], None]
 """Told after a batch, for each place: its id and the new feelings in order."""
 
@@ -55,6 +58,7 @@ class Indexer:
         encoder: Encoder,
         scorer: EmotionScorer | None,
         felt: Felt,
+        erase_bytes: EraseBytes,
         now: Callable[[], datetime],
     ) -> None:
         self._memories = memories
@@ -62,6 +66,7 @@ class Indexer:
         self._encoder = encoder
         self._scorer = scorer
         self._felt = felt
+        self._erase_bytes = erase_bytes
         self._now = now
         self._wake = asyncio.Event()
 
@@ -148,13 +153,15 @@ class Indexer:
         return len(pairs)
 
     async def rewrite_due(self, *, at_once: bool = False) -> float:
-        """Rewrite the tables whose removed bytes have waited long enough; seconds until the next look."""
+        """Write anew what has held removed bytes for long enough; seconds until the next look."""
         now = self._now()
-        for space_id, since in await self._memories.to_rewrite():
-            if at_once or now - since >= ERASE_WITHIN:
+        waiting = await self._memories.to_rewrite()
+        due = [space_id for space_id, since in waiting if at_once or now - since >= ERASE_WITHIN]
+        if due and await self._erase_bytes():
+            for space_id in due:
                 await self._index.rewrite(space_id)
                 await self._memories.rewritten(space_id, now)
-        return 600.0
+        return REWRITE_SECONDS
 
 
 def _key(memory: Memory, vector: Vector, scored: tuple[Vector, str] | None) -> IndexKey:

@@ -177,11 +177,11 @@ class Summariser:
 
     async def _rewrite(self, due: _Due) -> None:
         scene = await self._scenes.get(due.scene_id)
+        before = await self._scenes.scratchpad(due.scene_id)  # before the turns: a later edit makes it stale
         turns = await self._turns.uncovered(due.scene_id, MOST_TURNS) if scene else []
         if scene is None or not turns:
             due.uncovered = 0
             return
-        before = await self._scenes.scratchpad(scene.id)
         roster = await self._roster(scene)
         prompt = background_prompt(
             turns,
