@@ -36,6 +36,8 @@ LONGEST_NOTE: Final = 600
 _LONGEST_ANSWERED: Final = 4000
 _SHORTEST_ANSWERED: Final = 160
 _MOST_PRESENT: Final = 16
+CALM: Final = "calm"
+"""The mood that needs no mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,13 @@ class Prompt:
     parts: Mapping[str, int]
     left_out: tuple[str, ...]
     start_id: int
+
+    @property
+    def notes(self) -> str:
+        """The lines of the notes block: a reply that copies one says it by mistake (see `speech.clean`)."""
+        content = self.messages[-1].content
+        start, end = content.rfind("<notes>\n"), content.rfind("\n</notes>")
+        return content[start + len("<notes>\n") : end] if 0 <= start < end else ""
 
 
 def reply_prompt(given: ReplyScene, *, prompts: Prompts, budgets: Budgets, count: Count) -> Prompt:
@@ -217,27 +226,35 @@ class _Last:
 
 
 def _last(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count, *, room: int) -> _Last:
-    macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=given.now)
-    after = expand(given.persona.text("post_history_instructions"), macros).strip()
-    values = {
-        "name": label_text(given.persona.name),
-        "memories": "",
-        "mood": one_line(given.mood),
-        "present": ", ".join(_present(given)),
-        "hints": "\n".join(map(one_line, [*given.hints, cut_to(after, budgets.last, count)])).strip(),
-        "turns": "",
-    }
-    frame = count(prompts.fill("reply_last", before="", **values))
-    values["turns"] = _asked(given, count, max((room - frame) // 2, room - frame - budgets.recall))
-    turns = count(values["turns"])
-    kept = _fitting(given, min(budgets.recall, room - frame - turns), count)
-    values["memories"] = "\n".join(
-        _note_line(note, given) for note in sorted(kept, key=lambda note: note.when)
+    values = _notes(given, prompts, budgets, count)
+    frame = count(prompts.fill("reply_last", before="", memories="", turns="", **values))
+    frame += (
+        count(prompts.fill("notes.memories", name=given.persona.name, memories="-")) if given.notes else 0
     )
-    parts = {"notes": frame, "recalled": count(values["memories"]), "turns": turns}
+    asked = _asked(given, count, max((room - frame) // 2, room - frame - budgets.recall))
+    kept = _fitting(given, min(budgets.recall, room - frame - count(asked)), count)
+    memories = "\n".join(_note_line(note, given) for note in sorted(kept, key=lambda note: note.when))
+    parts = {"notes": frame, "recalled": count(memories), "turns": count(asked)}
     missing = len(given.notes) - len(kept)
     left_out = (f"{missing} of {len(given.notes)} memories",) if missing else ()
-    return _Last(values, parts, left_out)
+    if memories:
+        memories = prompts.fill("notes.memories", name=label_text(given.persona.name), memories=memories)
+    return _Last({**values, "memories": memories, "turns": asked}, parts, left_out)
+
+
+def _notes(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count) -> dict[str, str]:
+    """Return what the persona knows besides memories; nothing of what is plain from the turns."""
+    name = label_text(given.persona.name)
+    macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=given.now)
+    after = expand(given.persona.text("post_history_instructions"), macros).strip()
+    mood = one_line(given.mood)
+    present = _present(given)
+    hints = map(one_line, [*given.hints, cut_to(after, budgets.last, count)])
+    return {
+        "mood": prompts.fill("notes.mood", name=name, mood=mood) if mood and mood != CALM else "",
+        "present": prompts.fill("notes.present", names=", ".join(present)) if len(present) > 2 else "",
+        "hints": "\n".join(hint for hint in hints if hint),
+    }
 
 
 def _present(given: ReplyScene) -> list[str]:

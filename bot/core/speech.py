@@ -53,15 +53,16 @@ def voices(persona: Persona, cast: Iterable[Persona], member_names: Iterable[str
     return Voices(frozenset(own - {""}), frozenset(others - {""}))
 
 
-def clean(text: str, voices: Voices, *, truncated: bool = False) -> str:
+def clean(text: str, voices: Voices, *, truncated: bool = False, notes: str = "") -> str:
     """Return what the persona says: no name before it, nobody else's lines, no copied notes, marks closed.
 
     `truncated` says that the token limit ended the text; it then goes back to the last full sentence.
+    `notes` are the lines of the prompt that nobody said; a line that is one of them is left out.
     Empty when nothing is left to say.
     """
     text = _NOT_SAID.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace(CUT_NOTE.strip(), "…"))
     own, stopped = _own_words(without_blocks(text).strip(), voices)
-    spoken = shorten_loops(own.strip())
+    spoken = shorten_loops(_without_copies(own, notes).strip())
     if truncated and not stopped:
         spoken = to_last_sentence(spoken)
     spoken = close_open(spoken) if spoken else ""
@@ -115,6 +116,11 @@ def _own_words(text: str, voices: Voices) -> tuple[str, bool]:
             return "\n".join(said), True
         said.append(_without_own(line, voices))
     return "\n".join(said), False
+
+
+def _without_copies(text: str, notes: str) -> str:
+    copied = {line.strip() for line in notes.split("\n") if line.strip()}
+    return "\n".join(line for line in text.split("\n") if line.strip() not in copied)
 
 
 def _without_own(line: str, voices: Voices) -> str:

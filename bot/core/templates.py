@@ -13,7 +13,10 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "reply_intro": "name",
         "reply_system": "intro name former description personality scenario samples scene location situation "
         "time standing scratchpad",
-        "reply_last": "before name memories mood present hints turns",
+        "reply_last": "before memories mood present hints turns",
+        "notes.memories": "name memories",
+        "notes.mood": "name mood",
+        "notes.present": "names",
         "hints.repeated": "",
         "hints.refused": "name",
         "hints.empty": "name",

@@ -160,6 +160,13 @@ def test_copied_notes_and_marks_of_the_prompt_leave_no_trace() -> None:
     assert clean(reply, VOICES) == "Hi.\n\nWelcome …"
 
 
+def test_lines_copied_from_the_notes_are_left_out() -> None:
+    notes = "- yesterday, Alice: I am ill\nMira feels happy."
+    assert clean(
+        "Sit down.\n - yesterday, Alice: I am ill\nMira feels happy.\nStew?", VOICES, notes=notes
+    ) == ("Sit down.\nStew?")
+
+
 def test_c30_a_cut_reply_ends_with_its_last_sentence() -> None:
     cut = 'She nods. "Come," she says, and then she op'
     assert (
