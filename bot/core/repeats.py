@@ -9,6 +9,10 @@ from typing import Final
 
 _SHORT: Final = 12
 """Letters up to which a reply ("Yes.") may be said again."""
+LOOP_SEEN: Final = 1200
+"""How much of a text's end `goes_round` looks at."""
+_LOOP: Final = 60
+_LOOP_TIMES: Final = 5
 _UNIT = re.compile(r"[^.!?…。！？\n]*(?:[.!?…。！？]+[\"'”’»」*_)~|]*|(?=\n)|\Z)\s*")
 _LONGEST_CYCLE: Final = 6
 _WORDS = re.compile(r"\b(\w+)((?:[\s,]+)\1)(?:[\s,]+\1\b){6,}", re.IGNORECASE)
@@ -25,6 +29,12 @@ def is_repeat(text: str, recent: Sequence[str]) -> bool:
     if len(said) > _SHORT:
         return said in before
     return len(before) >= 2 and before[-1] == before[-2] == said
+
+
+def goes_round(text: str) -> bool:
+    """Tell whether the end of a text that is being written has come five times within its last lines."""
+    tail = text[-LOOP_SEEN:]
+    return len(tail) >= _LOOP * _LOOP_TIMES and tail.count(tail[-_LOOP:]) >= _LOOP_TIMES
 
 
 def shorten_loops(text: str) -> str:

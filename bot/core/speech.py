@@ -12,7 +12,7 @@ from bot.core.fences import BLOCKS, without_blocks
 from bot.core.macros import OTHERS
 from bot.core.names import called, calling_name, fold
 from bot.core.refusals import is_refusal
-from bot.core.repeats import is_repeat, shorten_loops
+from bot.core.repeats import LOOP_SEEN, goes_round, is_repeat, shorten_loops
 from bot.core.speaker_tags import tag_length
 from bot.core.types import Persona
 from bot.core.window import CUT_NOTE
@@ -23,8 +23,6 @@ _OWN_WORDS: Final = ("assistant", "char", "bot")
 _OTHERS_WORDS: Final = ("user", "human", "you", OTHERS)
 _NOT_SAID = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _LEAKED = re.compile(rf"<(?:{'|'.join(BLOCKS)})>", re.IGNORECASE)
-_LOOP: Final = 60
-_LOOP_TIMES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +79,12 @@ class StopWatcher:
         """Return False when writing on is useless: it speaks for somebody else, copies notes, or loops."""
         *lines, last = (self._line + delta).split("\n")
         self._line = last
-        self._text = (self._text + delta)[-20 * _LOOP :]
+        self._text = (self._text + delta)[-LOOP_SEEN:]
         if any(_for_others(line, self._voices, whole_line=True) for line in lines):
             return False
         if _for_others(last, self._voices, whole_line=False) or _LEAKED.search(self._text):
             return False
-        return len(self._text) < _LOOP * _LOOP_TIMES or self._text.count(self._text[-_LOOP:]) < _LOOP_TIMES
+        return not goes_round(self._text)
 
 
 def for_discord(
