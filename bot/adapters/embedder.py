@@ -133,10 +133,13 @@ class ThreadedEncoder:
         return self._stack(rows)
 
     async def close(self) -> None:
-        """Ends the thread, after what it is doing now."""
+        """Ends the thread, after what it encodes now. A model that is still loading is not waited for."""
         if self._loading is not None:
             self._loading.cancel()
-        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        if self._model is None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+        else:
+            await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         self._model = None
         self._recent.clear()
 
