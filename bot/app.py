@@ -98,16 +98,18 @@ async def open_app(
         )
         jobs = Jobs()
         stack.push_async_callback(jobs.close)
-        loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
-        if console:
-            await loading
         stack.push_async_callback(troupe.close)
         await troupe.prepare()
+        if console or troupe.live.places():  # else with the first memory: an idle bot stays small
+            loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
+            if console:
+                await loading
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
 
 
 async def _load(encoder: ThreadedEncoder, troupe: Troupe) -> None:
     await encoder.load()
+    log.info("The embedding model is ready")
     troupe.indexer.wake()
 
 

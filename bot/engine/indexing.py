@@ -13,7 +13,7 @@ from bot.core.emotion import FLAT
 from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex, MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
-from bot.errors import SearchIndexError
+from bot.errors import SearchIndexError, SettingsError
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Indexer:
             try:
                 await self.catch_up()
                 await self._index.drop_stale()
-            except SearchIndexError as problem:
+            except (SearchIndexError, SettingsError) as problem:
                 log.warning("The search index failed, words serve: %s", problem)
                 await asyncio.sleep(PATIENCE_SECONDS)
                 await self._check()
