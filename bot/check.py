@@ -58,7 +58,7 @@ async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
     try:
         encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
     except TroupeError as problem:
-        yield failed("embedding model", f"{problem} (EMBEDDING_MODEL)")
+        yield failed("embedding model", str(problem))
         return
     async with encoder, aclosing(_data_rows(settings, encoder)) as rows:
         async for row in rows:

@@ -26,9 +26,9 @@ _QUIET: Final = {
     "filelock": logging.WARNING,
     "lance": logging.WARNING,
     "lancedb": logging.WARNING,
-    "transformers": logging.WARNING,
-    "sentence_transformers": logging.WARNING,
-    "huggingface_hub": logging.WARNING,
+    "transformers": logging.ERROR,  # our own error says it once and better
+    "sentence_transformers": logging.ERROR,
+    "huggingface_hub": logging.ERROR,
     "PIL": logging.WARNING,
     "urllib3": logging.WARNING,
 }

@@ -48,7 +48,7 @@ async def encoder_row(encoder: Encoder) -> Row:
         await encoder.embed_query(_TEXTS[:1])  # loads the model
         times = [await _seconds(encoder, text) for text in _TEXTS[1:]]
     except TroupeError as problem:
-        return failed("embedding model", f"{problem} (EMBEDDING_MODEL)")
+        return failed("embedding model", str(problem))
     milliseconds = statistics.median(times) * 1000
     return ok(
         "embedding model",

@@ -58,14 +58,15 @@ def failed(name: str, text: str) -> Row:
 
 
 def settings_row(settings: Settings) -> Row:
-    """Which settings differ from their defaults, by name, and whether a bot can run on them."""
+    """Which settings are set, by name, and whether a bot could run on them."""
     try:
-        settings.for_discord()
+        if settings.discord_token is not None:
+            settings.for_discord()
     except SettingsError as problem:
         return failed("settings", str(problem))
     changed = [name for name in variables() if name.lower() in settings.model_fields_set]
     source = f"{ENV_FILE} and the environment" if ENV_FILE.is_file() else "the environment"
-    return ok("settings", f"{len(changed)} set in {source}: {', '.join(changed)}")
+    return ok("settings", f"{len(changed)} set in {source}{': ' if changed else ''}{', '.join(changed)}")
 
 
 def application_id(token: str) -> int | None:

@@ -23,12 +23,14 @@ Pip = Callable[[Sequence[str]], int]
 """Runs pip with these arguments and returns its exit code."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Bring `.venv` up to date. 0 when it is, else pip's code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dev", action="store_true", help="also what tests and checks need")
     options = parser.parse_args(arguments)
-    root = Path(__file__).resolve().parent.parent
     files = DEVELOPMENT if options.dev else RUNTIME
     folder = root / ".venv"
     if sys.version_info < OLDEST:

@@ -65,7 +65,13 @@ def test_without_a_token_the_bot_cannot_start() -> None:
     (row,) = token_rows(Settings())
     assert row.state is State.FAILED
     assert "DISCORD_TOKEN" in row.text
-    assert settings_row(Settings()).state is State.FAILED
+    assert settings_row(Settings()).state is State.OK
+
+
+def test_a_token_without_a_model_fails_with_what_to_set() -> None:
+    row = settings_row(Settings(discord_token=SecretStr(token())))
+    assert row.state is State.FAILED
+    assert "LLM_BASE_URL" in row.text
 
 
 def test_the_settings_row_names_what_is_set(tmp_path: Path) -> None:

@@ -134,5 +134,17 @@ def test_installing_for_running_keeps_what_is_known_of_the_tests(setup: ModuleTy
     assert setup.read_stamp(folder) == {}
 
 
+def test_an_environment_is_made_once(
+    setup: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in setup.DEVELOPMENT:
+        (tmp_path / name).write_text("# nothing\n")
+    assert setup.main([], root=tmp_path) == 0
+    assert setup.works(tmp_path / ".venv" / "bin" / "python")
+    assert "is ready" in capfd.readouterr().err
+    assert setup.main([], root=tmp_path) == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_a_broken_environment_does_not_count_as_working(setup: ModuleType, tmp_path: Path) -> None:
     assert not setup.works(tmp_path / "bin" / "python")
