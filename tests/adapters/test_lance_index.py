@@ -153,6 +153,20 @@ async def test_version_cleaned_away_by_another_process_heals(tmp_path: Path) -> 
         assert len(hits) == 149
 
 
+async def test_cancelled_rewrite_loses_nothing(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, scattered(4000, 4))
+        for steps in range(1, 40, 4):
+            rewriting = asyncio.create_task(index.rewrite(SPACE))
+            for _ in range(steps):
+                await asyncio.sleep(0.001)
+            rewriting.cancel()
+            await asyncio.gather(rewriting, return_exceptions=True)
+            assert len(await index.nearest(scope(story=1), unit(3), 2000)) == 1000
+        await index.rewrite(SPACE)
+        assert await index.count(SPACE) == 4000
+
+
 # ---------------------------------------------------------------- upkeep
 async def test_many_small_writes_become_few_files(tmp_path: Path) -> None:
     async with open_index(tmp_path) as index:
