@@ -28,7 +28,7 @@ async def again_after(
 ) -> Answer:
     """Does `action`; where the library fails with `symptom` in its text, refreshes and tries again.
 
-    Waits `first_wait` seconds, then doubling, before each further attempt. Other failures, and the last, are raised.
+    Waits `first_wait` seconds, then twice as long, and so on. Other failures, and the last, are raised.
     """
     for attempt in range(1, attempts):
         try:
