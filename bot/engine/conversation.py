@@ -275,7 +275,7 @@ class Conversation:
                 continue
             except EmptyReply:
                 return _Made("", _EMPTY, start_id=prompt.start_id)
-            return _judge(task, completion, prompt.start_id)
+            return _judge(task, completion, prompt)
         raise ContextOverflow("The prompt is too long for the model, however short it is made")
 
     async def _complete(
@@ -314,10 +314,10 @@ class Conversation:
         return on_text
 
 
-def _judge(task: _Task, completion: Completion, start_id: int) -> _Made:
+def _judge(task: _Task, completion: Completion, prompt: Prompt) -> _Made:
     """Clean the answer and say what is wrong with it, if anything."""
     request = task.request
-    text = speech.clean(completion.text, task.voices, truncated=completion.truncated)
+    text = speech.clean(completion.text, task.voices, truncated=completion.truncated, notes=prompt.notes)
     own = [turn.text for turn in request.window if turn.persona_id == request.persona.id]
     complaint = ""
     if not text:
@@ -326,7 +326,7 @@ def _judge(task: _Task, completion: Completion, start_id: int) -> _Made:
         complaint = _REPEAT
     elif speech.is_refusal(text, request.persona.text("description")):
         complaint = _REFUSAL
-    return _Made(text, complaint, truncated=completion.truncated, start_id=start_id)
+    return _Made(text, complaint, truncated=completion.truncated, start_id=prompt.start_id)
 
 
 def _voices(request: ReplyRequest, roster: Roster) -> Voices:

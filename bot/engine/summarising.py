@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from bot.core.answer_watch import AnswerWatcher
 from bot.core.background import MemoryPrompt, background_prompt, emotion_prompt
 from bot.core.chat import ChatModel, Completion
 from bot.core.ports import MemoryIndex, MemoryStore, PersonaStore, SceneStore, TurnStore
@@ -31,6 +32,9 @@ PATIENCE = timedelta(minutes=5)
 FIRST_RETRY = timedelta(seconds=30)
 LAST_RETRY = timedelta(hours=2)
 MOST_TURNS = 60
+FEWEST_TURNS = 4
+MOST_REFUSALS = 6
+"""After so many unusable answers, each over fewer turns, the oldest turns are covered without new notes."""
 MOST_KEPT_FACTS = 12
 
 
@@ -44,6 +48,8 @@ class _Due:
     since: datetime
     not_before: datetime
     failures: int = 0
+    refusals: int = 0
+    """How often in a row the answer over the oldest turns could not be used."""
     busy: bool = False
 
     def when(self) -> datetime:
@@ -178,7 +184,8 @@ class Summariser:
     async def _rewrite(self, due: _Due) -> None:
         scene = await self._scenes.get(due.scene_id)
         before = await self._scenes.scratchpad(due.scene_id)  # before the turns: a later edit makes it stale
-        turns = await self._turns.uncovered(due.scene_id, MOST_TURNS) if scene else []
+        most = max(FEWEST_TURNS, MOST_TURNS >> due.refusals)
+        turns = await self._turns.uncovered(due.scene_id, most) if scene else []
         if scene is None or not turns:
             due.uncovered = 0
             return
@@ -200,12 +207,17 @@ class Summariser:
             completion.text,
             turn_ids=[turn.id for turn in read],
             current=before.lines,
+            texts=[turn.text for turn in read],
             truncated=completion.truncated,
         )
         if isinstance(answer, Refused):
             log.info("Notes of scene %s are kept as they are: %s", scene.id, answer.reason)
             self._failed(due, f"the model's last notes were refused: {answer.reason}")
-            return
+            due.refusals += 1
+            if due.refusals < MOST_REFUSALS:
+                return
+            # Nothing is lost: these turns stay verbatim in the long-term memory.
+            answer = Rewrite(before.lines, replaced=(), facts=(), emotions={}, triggers=())
         await self._keep(due, scene, before, answer, read)
         if self._score_emotions:
             await self._score(due, scene, roster, read)
@@ -227,14 +239,19 @@ class Summariser:
             due.not_before = self._now() + timedelta(minutes=30)
             return None
         completion = None
+        watcher = AnswerWatcher()
         try:
             async with self._slots.hold(scene.place_id, priority=Priority.BACKGROUND):
                 completion = await self._model.complete(
-                    prompt.messages, purpose=purpose, max_tokens=prompt.max_tokens, schema=schema
+                    prompt.messages,
+                    purpose=purpose,
+                    max_tokens=prompt.max_tokens,
+                    schema=schema,
+                    on_text=watcher.feed,
                 )
         finally:
             await self._limits.settle(reserved, completion)
-        return completion
+        return replace(completion, truncated=completion.truncated or watcher.stopped)
 
     async def _keep(
         self, due: _Due, scene: Scene, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
@@ -254,7 +271,7 @@ class Summariser:
         due.since = self._now()
         if after is None:
             return
-        due.failures, self.failure = 0, ""
+        due.failures, due.refusals, self.failure = 0, 0, ""
         await self._feel(scene, answer.emotions)
         self._wake_indexer()
 

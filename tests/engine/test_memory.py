@@ -40,6 +40,12 @@ async def until_covered(stage: Stage, left: int = 0) -> None:
             await asyncio.sleep(0.01)
 
 
+async def until_asked(stage: Stage, times: int) -> None:
+    async with asyncio.timeout(10):
+        while len(stage.model.of("memory")) < times or stage.troupe.summariser.busy:
+            await asyncio.sleep(0.01)
+
+
 async def until_indexed(stage: Stage) -> None:
     async with asyncio.timeout(10):
         while await stage.store.memories.count_to_index(stage.encoder.id):
@@ -100,6 +106,24 @@ async def test_junk_never_replaces_the_notes_and_the_turns_wait(tmp_path: Path, 
         assert [line.text for line in pad.lines] == ["Alice lost the silver key."]
         assert await stage.store.turns.count_uncovered(1) == 10
         assert stage.troupe.summariser.failure
+
+
+async def test_turns_that_no_answer_covers_stop_waiting_and_keep_the_notes(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, {"memory": [notes(), *["Certainly!"] * 6, notes()]}) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("I lost the silver key.")
+        await talk(stage, 9)
+        await until_covered(stage)
+        await talk(stage, 10)
+        for attempt in range(6):
+            await until_asked(stage, attempt + 2)
+            stage.clock.ahead += timedelta(hours=3)
+            stage.troupe.summariser.note(TAVERN, 1, 10)
+        await until_covered(stage, left=6)
+        pad = await stage.troupe.memories.scratchpad(TAVERN.id)
+        assert "Alice lost the silver key." in [line.text for line in pad.lines]
+        prompts = stage.model.of("memory")
+        assert len(prompts[6].text) < len(prompts[1].text)
 
 
 async def test_a_few_turns_are_summarised_after_five_minutes(tmp_path: Path) -> None:
