@@ -24,7 +24,7 @@ MAY_IMPORT = {
 
 HOMES = {
     "discord": ("bot/client.py", "bot/adapters/webhook", "bot/adapters/avatars.py", "cogs/"),
-    "PIL": ("bot/adapters/avatars.py",),
+    "PIL": ("bot/adapters/avatars.py", "bot/adapters/card_picture.py"),
     "openai": ("bot/adapters/chat_",),
     "lancedb": ("bot/adapters/lance_",),
     "pyarrow": ("bot/adapters/lance_",),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from bot.core.emotion import clamp, parse_scores
 from bot.core.vectors import Vector
 
-_TEXTS: Final = (
+TEXTS: Final = (
     "name",
     "description",
     "personality",
@@ -22,7 +22,7 @@ _TEXTS: Final = (
     "creator",
     "character_version",
 )
-_LISTS: Final = ("alternate_greetings", "tags", "group_only_greetings")
+LISTS: Final = ("alternate_greetings", "tags", "group_only_greetings")
 _OLD_NAMES: Final = {
     "char_name": "name",
     "char_persona": "description",
@@ -66,14 +66,14 @@ def read_card_json(card: object, fallback_name: str = "") -> dict[str, Any]:
     found = dict(inner) if isinstance(inner, Mapping) else root
     if not isinstance(inner, Mapping) and "entries" in card and "first_mes" not in card:
         raise ValueError("This is a lorebook, not a character card.")
-    if not any(_text(found.get(key)) for key in _TEXTS[:6]):
+    if not any(_text(found.get(key)) for key in TEXTS[:6]):
         raise ValueError("Nothing of a character was found in this card.")
     data = {**_empty(), **{str(key): value for key, value in found.items() if value is not None}}
     data.pop("spec", None)
     data.pop("spec_version", None)
-    for key in _TEXTS:
+    for key in TEXTS:
         data[key] = _text(data[key])
-    for key in _LISTS:
+    for key in LISTS:
         data[key] = [_text(item) for item in data[key] if _text(item)] if isinstance(data[key], list) else []
     if not isinstance(data["extensions"], Mapping):
         data["extensions"] = {}
@@ -109,8 +109,8 @@ def temperament(card: Mapping[str, object]) -> Vector:
 
 def _empty() -> dict[str, Any]:
     return {
-        **dict.fromkeys(_TEXTS, ""),
-        **{key: [] for key in _LISTS},
+        **dict.fromkeys(TEXTS, ""),
+        **{key: [] for key in LISTS},
         "extensions": {},
     }
 

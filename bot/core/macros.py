@@ -66,6 +66,13 @@ def expand(text: str, values: Macros) -> str:
     return _ANGLED.sub(lambda found: values.user if found[1].lower() == "user" else values.char, text)
 
 
+def unknown_macros(text: str) -> tuple[str, ...]:
+    """Return the macros of a text that stay as they are, each once, in order of appearance."""
+    drawn, values = _Drawing(0), Macros(char="x", user="x", time="x", date="x", original="x")
+    left = (found for found in _MACRO.finditer(text) if _value(found, values, drawn) == found[0])
+    return tuple(dict.fromkeys(found[0] for found in left if found[1].strip()))
+
+
 def _plain(name: str) -> str:
     """A name is a value, never a macro itself."""
     return re.sub(r"[{}<>]", "", " ".join(name.split())) or OTHERS
