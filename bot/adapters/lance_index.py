@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -132,9 +133,7 @@ class LanceIndex:
         if not keys:
             return
         size = self._folder.dimensions or len(keys[0].vector)
-        for key in keys:
-            checked(key.vector, size, "a vector")
-            checked(key.emotion, len(EMOTIONS), "an emotion")
+        await asyncio.to_thread(_check_keys, keys, size)
         self._folder.refuse_damaged()
         async with our_errors(WRITE_SECONDS):
             name = await self._folder.ensure(space_id, size)
@@ -208,3 +207,9 @@ class LanceIndex:
         async with gate.writing(), gate.alone(), our_errors(WRITE_SECONDS):
             await self._folder.drop(name)
             self._writes.pop(name, None)
+
+
+def _check_keys(keys: Sequence[IndexKey], size: int) -> None:
+    for key in keys:
+        checked(key.vector, size, "a vector")
+        checked(key.emotion, len(EMOTIONS), "an emotion")

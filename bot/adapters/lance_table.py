@@ -12,6 +12,7 @@ from typing import Any
 
 import lancedb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from lancedb.index import BTree
 
@@ -111,7 +112,7 @@ class LanceTable:
     # ------------------------------------------------------------ writing
     async def upsert(self, keys: Sequence[IndexKey]) -> None:
         """Replaces or adds, in one step; measured beside "delete, then add" it costs about the same."""
-        rows = to_arrow(keys, self._schema)
+        rows = await asyncio.to_thread(to_arrow, keys, self._schema)
         for start in range(0, rows.num_rows, BULK):
             await self._merge(rows.slice(start, BULK))
 
@@ -168,29 +169,33 @@ class LanceTable:
             if column not in present:
                 await self._table.create_index(column, config=BTree())
 
-    async def _stories(self) -> Any:
+    async def _stories(self) -> npt.NDArray[np.int64]:
         rows = await self._table.query().select(["story_id"]).limit(EVERY_ROW).to_arrow()
-        return rows["story_id"].to_numpy()
+        return np.asarray(rows["story_id"].to_numpy(), dtype=np.int64)
 
     async def _scattered(self) -> bool:
-        stories = await self._stories()
-        if not len(stories):
-            return False
-        starts = stories[np.r_[True, stories[1:] != stories[:-1]]]
-        _, runs = np.unique(starts, return_counts=True)
-        return int(runs.max()) > RUNS
+        return await asyncio.to_thread(_most_runs, await self._stories()) > RUNS
 
     async def _by_story(self) -> AsyncIterator[pa.RecordBatch]:
-        stories, counts = np.unique(await self._stories(), return_counts=True)
+        found = await self._stories()
+        stories, counts = await asyncio.to_thread(np.unique, found, return_counts=True)
         for group in _groups(stories.tolist(), counts.tolist()):
             rows = self._table.query().where(f"story_id IN ({integers(group)})").limit(EVERY_ROW)
             if len(group) == 1:
                 async for batch in await rows.to_batches(max_batch_length=GROUP):
                     yield batch
             else:
-                table = await rows.to_arrow()
-                for batch in table.sort_by([("story_id", "ascending")]).to_batches():
+                table = await asyncio.to_thread((await rows.to_arrow()).sort_by, "story_id")
+                for batch in table.to_batches():
                     yield batch
+
+
+def _most_runs(stories: npt.NDArray[np.int64]) -> int:
+    """Into how many runs of neighbouring rows the most scattered story is split."""
+    if not len(stories):
+        return 0
+    starts = stories[np.r_[True, stories[1:] != stories[:-1]]]
+    return int(np.unique(starts, return_counts=True)[1].max())
 
 
 async def _next(batches: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
