@@ -96,3 +96,10 @@ def test_a_second_signal_ends_it_at_once(root: Path) -> None:
     assert process.stdout.readline() == "closing\n"
     process.send_signal(signal.SIGINT)
     assert ended(process)[0] == lifetime.FORCED + signal.SIGINT
+
+
+def test_a_stopped_process_collects_no_garbage_before_it_ends(root: Path) -> None:
+    looking = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    process = start(root, before=looking)
+    process.send_signal(signal.SIGTERM)
+    assert ended(process) == (0, "closed\nTrue\n")
