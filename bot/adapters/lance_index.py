@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MERGE_AFTER = 150
 """Writes to a table until `maintain` merges it: each is a version and a file, and slows every search."""
+LARGE = 256
+"""So many rows count as one more write: a few large ones scatter stories as well as many small ones."""
 SEARCH_SECONDS = 10.0
 WRITE_SECONDS = 60.0
 REWRITE_SECONDS = 900.0
@@ -137,7 +139,7 @@ class LanceIndex:
         self._folder.refuse_damaged()
         async with our_errors(WRITE_SECONDS):
             name = await self._folder.ensure(space_id, size)
-        await self._write(name, lambda table: table.upsert(keys))
+        await self._write(name, lambda table: table.upsert(keys), len(keys))
 
     async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
         clean = {id_: checked(vector, len(EMOTIONS), "an emotion") for id_, vector in emotions.items()}
@@ -191,7 +193,7 @@ class LanceIndex:
             table = await self._folder.table(name)
             return await again_after(GONE, lambda: ask(table), table.refresh, attempts=2)
 
-    async def _write(self, name: str, change: Callable[[LanceTable], Awaitable[None]]) -> None:
+    async def _write(self, name: str, change: Callable[[LanceTable], Awaitable[None]], rows: int = 1) -> None:
         self._folder.refuse_damaged()
         async with self._folder.gate(name).writing(), our_errors(WRITE_SECONDS):
             if not self._folder.exists(name):
@@ -200,7 +202,7 @@ class LanceIndex:
             if name not in self._writes:
                 self._writes[name] = await table.pieces()  # what earlier runs left unmerged
             await again_after(CONFLICT, lambda: change(table), table.refresh, attempts=3)
-            self._writes[name] += 1
+            self._writes[name] += 1 + rows // LARGE
 
     async def _drop(self, name: str) -> None:
         gate = self._folder.gate(name)

@@ -46,6 +46,12 @@ async def ids_in_every_version(folder: Path) -> list[set[int]]:
     return found
 
 
+async def runs_of_stories(folder: Path) -> int:
+    table = await (await lancedb.connect_async(str(folder))).open_table(TABLE)
+    stories = (await table.query().select(["story_id"]).limit(1_000_000).to_arrow())["story_id"].to_numpy()
+    return 1 + int(np.count_nonzero(np.diff(stories)))
+
+
 def scattered(rows: int, stories: int) -> list[IndexKey]:
     return [key(number, story=number % stories) for number in range(1, rows + 1)]
 
@@ -199,13 +205,23 @@ async def test_upkeep_puts_scattered_stories_together(tmp_path: Path) -> None:
             await index.upsert(SPACE, [key(number)])
         await index.maintain()
         assert await index.count(SPACE) == 4000 + lance_index.MERGE_AFTER
+    assert await runs_of_stories(tmp_path) == 4
     table = await (await lancedb.connect_async(str(tmp_path))).open_table(TABLE)
-    stories = (await table.query().select(["story_id"]).limit(10_000).to_arrow())["story_id"].to_numpy()
-    assert np.count_nonzero(np.diff(stories)) == 3
     assert {column for one in await table.list_indices() for column in one.columns} == {
         "story_id",
         "memory_id",
     }
+
+
+async def test_few_large_writes_are_put_in_order_too(tmp_path: Path) -> None:
+    rows = 4096
+    async with open_index(tmp_path) as index:
+        for turn in range(lance_index.MERGE_AFTER * lance_index.LARGE // rows + 1):
+            await index.upsert(
+                SPACE, [key(rows * turn + one, vector=unit(one), story=one % 4) for one in range(rows)]
+            )
+        await index.maintain()
+    assert await runs_of_stories(tmp_path) == 4
 
 
 # ---------------------------------------------------------------- repair
