@@ -17,6 +17,7 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.adapters.avatars import AvatarShelf, prepare_picture
+from bot.adapters.card_files import read_card_file, read_lorebook_file, write_card_json, write_card_png
 from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
@@ -25,6 +26,7 @@ from bot.errors import SettingsError
 from cogs.answers import Asked, new_reference, report
 from cogs.door import Identity, read_message
 from cogs.permissions import require
+from cogs.persona_files import CardFiles
 from cogs.roster import make_cogs
 from cogs.welcome import welcome
 
@@ -226,6 +228,12 @@ class TroupeClient(commands.AutoShardedBot):
             speaking_trouble=self.messenger.prepare,
             prepare_picture=prepare_picture,
             forget_picture=self.pictures.forget,
+            card_files=CardFiles(
+                read=read_card_file,
+                read_lorebook=read_lorebook_file,
+                write_png=write_card_png,
+                write_json=write_card_json,
+            ),
         ):
             await self.add_cog(cog)
         self._spawn(self._keep_commands_synced(), name="sync commands")

@@ -10,16 +10,17 @@ from discord import app_commands, ui
 from discord.ext import commands
 
 from bot.core.types import Persona
-from bot.errors import UserFacing
 from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.card_form import MAIN_PAGE, MORE_PAGE, Field, Texts, changes, open_form
 from cogs.names import Choices, here, persona_choices
 from cogs.permissions import moderators_by_default
+from cogs.persona_files import CardFiles, PersonaFileCommands
+from cogs.persona_history import PersonaHistoryCommands
+from cogs.uploads import read_file
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
 
-LARGEST_UPLOAD: Final = 8 * 1024 * 1024
 VOICE_FIELDS: Final = frozenset({"description", "personality", "greeting", "examples"})
 """A change of these may make the replies that are replayed as style samples wrong."""
 
@@ -28,14 +29,26 @@ ForgetPicture = Callable[[int], Awaitable[None]]
 
 
 @app_commands.default_permissions(moderators_by_default())
-class Personas(commands.GroupCog, name="persona", description="The characters I play"):
+class Personas(
+    PersonaFileCommands,
+    PersonaHistoryCommands,
+    commands.GroupCog,
+    name="persona",
+    description="The characters I play",
+):
     """Thin: forms and words; the engine keeps the personas."""
 
     def __init__(
-        self, *, troupe: Troupe, prepare_picture: PreparePicture, forget_picture: ForgetPicture
+        self,
+        *,
+        troupe: Troupe,
+        prepare_picture: PreparePicture,
+        forget_picture: ForgetPicture,
+        files: CardFiles,
     ) -> None:
         super().__init__()
         self._troupe = troupe
+        self._files = files
         self._prepare_picture = prepare_picture
         self._forget_picture = forget_picture
 
@@ -100,13 +113,7 @@ class Personas(commands.GroupCog, name="persona", description="The characters I 
 
     async def _change_picture(self, interaction: Asked, persona: Persona, avatar: discord.Attachment) -> None:
         await think(interaction)
-        if avatar.size > LARGEST_UPLOAD:
-            raise UserFacing("That picture is larger than 8 MiB. Please send a smaller one.")
-        try:
-            raw = await avatar.read()
-        except discord.HTTPException as problem:
-            raise UserFacing("Discord did not give me the picture. Please upload it again.") from problem
-        picture = await self._prepare_picture(raw)
+        picture = await self._prepare_picture(await read_file(avatar))
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, avatar=picture)
         await say(interaction, f"**{edited.name}** has a new picture.")
 

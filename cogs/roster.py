@@ -15,6 +15,7 @@ from cogs.help import Help
 from cogs.memory import Memories
 from cogs.mood import Moods
 from cogs.persona import ForgetPicture, Personas, PreparePicture
+from cogs.persona_files import CardFiles
 from cogs.presence import PresentNames
 from cogs.scene import Scenes
 from cogs.settings import Settings
@@ -31,13 +32,19 @@ def make_cogs(
     speaking_trouble: Callable[[Place], Awaitable[str | None]],
     prepare_picture: PreparePicture,
     forget_picture: ForgetPicture,
+    card_files: CardFiles,
 ) -> list[commands.Cog]:
     """All cogs, not yet added to a client."""
     present = PresentNames()
     chat = Chat(troupe=troupe, identity=identity, present=present)
     return [
         chat,
-        Personas(troupe=troupe, prepare_picture=prepare_picture, forget_picture=forget_picture),
+        Personas(
+            troupe=troupe,
+            prepare_picture=prepare_picture,
+            forget_picture=forget_picture,
+            files=card_files,
+        ),
         Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble),
         Aliases(troupe=troupe, present=present),
         Memories(troupe=troupe),

@@ -118,7 +118,8 @@ def _from_png(raw: bytes, name: str) -> CardFile:
 def _from_charx(raw: bytes, name: str) -> CardFile:
     archive = Charx(raw)
     data, mended = read_card(_json(archive.card()), name)
-    avatar, trouble = None, []
+    avatar: bytes | None = None
+    trouble: list[str] = []
     icon = archive.icon(data)
     if icon is not None:
         avatar, trouble = _picture(icon)

@@ -57,7 +57,7 @@ def read_card(card: object, fallback_name: str = "") -> tuple[dict[str, Any], tu
         _check_kind(card)
     data = read_card_json(card, fallback_name)
     assert isinstance(card, Mapping)
-    inner = card.get("data") if isinstance(card.get("data"), Mapping) else card
+    inner = _inner(card)
     notes += _wrong_kinds(inner)
     if not str(inner.get("name") or inner.get("char_name") or "").strip():
         notes.append(f"It had no name of its own; it is called “{data['name'][:80]}”.")
@@ -109,9 +109,14 @@ def v2_card(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_lorebook(card: Mapping[str, Any]) -> bool:
     """Tell a lorebook or world file, which has entries and nobody, from a character card."""
-    inner = card.get("data") if isinstance(card.get("data"), Mapping) else card
+    inner = _inner(card)
     somebody = any(key in inner for key in (*TEXTS[2:6], "char_persona", "char_greeting"))
     return str(card.get("spec", "")).startswith("lorebook") or ("entries" in inner and not somebody)
+
+
+def _inner(card: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = card.get("data")
+    return data if isinstance(data, Mapping) else card
 
 
 def _check_kind(card: Mapping[str, Any]) -> None:

@@ -14,11 +14,11 @@ from bot.core.ports import (
     MemoryIndex,
     MemoryStore,
     Messenger,
-    PersonaStore,
     SceneStore,
     SettingsStore,
     TurnStore,
 )
+from bot.core.stores import PersonasWithHistory
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.aliases import Aliases
@@ -53,7 +53,7 @@ class Store(Protocol):
     @property
     def scenes(self) -> SceneStore: ...
     @property
-    def personas(self) -> PersonaStore: ...
+    def personas(self) -> PersonasWithHistory: ...
     @property
     def memories(self) -> MemoryStore: ...
     @property

@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from bot.core import cards
-from bot.core.ports import PersonaStore
+from bot.core.card_file import read_card
+from bot.core.names import fold
+from bot.core.stores import PersonaRevision, PersonasWithHistory
 from bot.core.types import NOBODY, Persona, StyleSample
 from bot.engine.conduct import Conduct
 from bot.engine.live import LiveScenes
@@ -20,7 +23,9 @@ NAME_LIMIT = 80
 class Personas:
     """The personas of every space. Permissions are the caller's job."""
 
-    def __init__(self, *, store: PersonaStore, places: Places, conduct: Conduct, live: LiveScenes) -> None:
+    def __init__(
+        self, *, store: PersonasWithHistory, places: Places, conduct: Conduct, live: LiveScenes
+    ) -> None:
         self._store = store
         self._places = places
         self._conduct = conduct
@@ -43,17 +48,67 @@ class Personas:
         )
         return await self.add(space_id, card, by=by)
 
-    async def add(self, space_id: int, card: Mapping[str, object], *, by: int = NOBODY) -> Persona:
-        """Make a persona from the `data` object of a card V3."""
+    async def add(
+        self,
+        space_id: int,
+        card: Mapping[str, object],
+        *,
+        by: int = NOBODY,
+        avatar: bytes | None = None,
+        name: str | None = None,
+    ) -> Persona:
+        """Make a persona from the `data` object of a card V3, under another name than the card's if given."""
+        if name is not None:
+            card = {**card, "name": _checked_name(name)}
         persona = Persona(
             id=0,
             space_id=space_id,
-            name=_checked_name(str(card.get("name", ""))),
+            name=_shown_name(card),
             card=card,
             temperament=cards.temperament(card),
+            avatar=avatar,
             created_by=by,
         )
         return await self._store.create(persona)
+
+    async def free_name(self, space_id: int, name: str) -> str:
+        """A name like this that nobody of the space has: the same with the next free number."""
+        taken = {fold(known.name) for known in await self._store.of_space(space_id)}
+        number = 2
+        while fold(f"{name[: NAME_LIMIT - 6]} ({number})") in taken:
+            number += 1
+        return f"{name[: NAME_LIMIT - 6]} ({number})"
+
+    async def replace_card(
+        self, persona_id: int, card: Mapping[str, object], *, by: int = NOBODY, avatar: bytes | None = None
+    ) -> Persona:
+        """Give a persona another whole card; it keeps its id, memories and former cards. A picture replaces
+        the old one only when there is one."""
+        persona = await self._get(persona_id)
+        changed = replace(
+            _renamed(persona, _shown_name(card)), card=card, temperament=cards.temperament(card)
+        )
+        if avatar is not None:
+            changed = replace(changed, avatar=avatar, avatar_url=None)
+        stored = await self._store.update(changed)
+        await self._tell_places(stored)
+        return stored
+
+    async def exported(self, persona: Persona) -> dict[str, Any]:
+        """The `data` object of the persona's card as it leaves: everything there is of it."""
+        return read_card({"spec": "chara_card_v3", "data": dict(persona.card)}, persona.name)[0]
+
+    # ------------------------------------------------------------ history
+    async def history(self, persona_id: int) -> list[PersonaRevision]:
+        """The former cards, newest first."""
+        return await self._store.revisions(persona_id)
+
+    async def restore(self, persona_id: int, number: int, *, by: int = NOBODY) -> Persona:
+        """Bring back a former card. The present one becomes part of the history; memories stay."""
+        former = await self._store.revision(persona_id, number)
+        if former is None:
+            raise UserFacing(f"There is no revision {number}. `/persona history` shows those there are.")
+        return await self.replace_card(persona_id, {"name": former.name, **former.card}, by=by)
 
     async def edit(
         self,
@@ -62,7 +117,7 @@ class Personas:
         by: int = NOBODY,
         name: str | None = None,
         avatar: bytes | None = None,
-        **card_fields: str,
+        **card_fields: object,
     ) -> Persona:
         """Change some fields; the former card stays in the history, a former name in `former_names`."""
         persona = await self._get(persona_id)
@@ -70,13 +125,7 @@ class Personas:
         changed = replace(persona, card=card)
         if name is not None and name.strip() != persona.name:
             new_name = _checked_name(name)
-            former = tuple(dict.fromkeys((*persona.former_names, persona.name)))
-            changed = replace(
-                changed,
-                name=new_name,
-                card={**card, "name": new_name},
-                former_names=tuple(old for old in former if old != new_name),
-            )
+            changed = replace(_renamed(persona, new_name), card={**card, "name": new_name})
         if avatar is not None:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
@@ -131,6 +180,17 @@ class Personas:
         if persona is None:
             raise UserFacing("That persona no longer exists. `/persona list` shows those there are.")
         return persona
+
+
+def _renamed(persona: Persona, name: str) -> Persona:
+    former = tuple(dict.fromkeys((*persona.former_names, persona.name)))
+    former = former if name != persona.name else persona.former_names
+    return replace(persona, name=name, former_names=tuple(old for old in former if old != name))
+
+
+def _shown_name(card: Mapping[str, object]) -> str:
+    """A card may have a longer name than Discord shows."""
+    return _checked_name(" ".join(str(card.get("name", "")).split())[:NAME_LIMIT])
 
 
 def _checked_name(name: str) -> str:

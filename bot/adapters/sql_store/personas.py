@@ -13,12 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples
+from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError
 
 
 class SqlPersonas:
-    """Fulfils `bot.core.ports.PersonaStore`."""
+    """Fulfils `bot.core.stores.PersonasWithHistory`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
@@ -61,6 +62,15 @@ class SqlPersonas:
         """By name."""
         return await self._select(personas.c.space_id == space_id)
 
+    async def revisions(self, persona_id: int, limit: int = 100) -> list[PersonaRevision]:
+        """See the port."""
+        return await self._former(persona_revisions.c.persona_id == persona_id, limit)
+
+    async def revision(self, persona_id: int, number: int) -> PersonaRevision | None:
+        """See the port."""
+        which = sa.and_(persona_revisions.c.persona_id == persona_id, persona_revisions.c.revision == number)
+        return next(iter(await self._former(which, 1)), None)
+
     async def samples(self, persona_id: int) -> list[StyleSample]:
         """Oldest first."""
         which = sa.select(style_samples).where(style_samples.c.persona_id == persona_id)
@@ -81,6 +91,14 @@ class SqlPersonas:
         """All of them but the pinned ones."""
         which = sa.and_(style_samples.c.persona_id == persona_id, ~style_samples.c.pinned)
         await self._execute(sa.delete(style_samples).where(which))
+
+    async def _former(self, which: sa.ColumnElement[bool], limit: int) -> list[PersonaRevision]:
+        newest = sa.select(persona_revisions).where(which).order_by(persona_revisions.c.revision.desc())
+
+        async def work(connection: AsyncConnection) -> list[PersonaRevision]:
+            return [PersonaRevision(**row._mapping) for row in await connection.execute(newest.limit(limit))]
+
+        return await self._database.read(work)
 
     async def _select(self, which: sa.ColumnElement[bool]) -> list[Persona]:
         async def work(connection: AsyncConnection) -> list[Persona]:

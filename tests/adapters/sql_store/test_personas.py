@@ -9,9 +9,10 @@ import pytest
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.names import fold_name
+from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError, UserFacing
-from tests.adapters.sql_store.helpers import Stage, emotion, persona
+from tests.adapters.sql_store.helpers import Clock, Stage, emotion, persona
 
 
 def same(left: Persona | None, right: Persona) -> bool:
@@ -140,3 +141,17 @@ async def test_a_temperament_has_eight_numbers(store: SqlStore) -> None:
     with pytest.raises(StorageError, match="eight numbers"):
         await store.personas.create(persona("Ana", temperament=emotion()[:7]))
     assert (await store.personas.create(persona("Ana"))).id
+
+
+async def test_former_cards_are_read_newest_first(store: SqlStore, clock: Clock) -> None:
+    made = await store.personas.create(persona("Ana", card={"description": "one"}))
+    assert await store.personas.revisions(made.id) == []
+    replaced = clock.pass_time(minutes=1)
+    second = await store.personas.update(replace(made, name="Bea", card={"description": "two"}))
+    await store.personas.update(replace(second, card={"description": "three"}))
+    newest, oldest = await store.personas.revisions(made.id)
+    assert (newest.revision, newest.name, newest.card) == (2, "Bea", {"description": "two"})
+    assert oldest == PersonaRevision(made.id, 1, "Ana", {"description": "one"}, replaced)
+    assert await store.personas.revision(made.id, 1) == oldest
+    assert await store.personas.revision(made.id, 3) is None
+    assert await store.personas.revisions(made.id, limit=1) == [newest]

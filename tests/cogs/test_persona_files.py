@@ -1,0 +1,132 @@
+"""Cards come into Discord and leave it, on the real engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.card_files import read_card_file
+from tests.card_parts import packed, picture, png, text, v1, v3
+from tests.cogs.played import Played, open_played
+from tests.discord_server import DiscordServer
+
+ENTRY = {
+    "keys": ["ferry"],
+    "content": "It never moors.",
+    "enabled": True,
+    "insertion_order": 1,
+    "extensions": {},
+}
+CARD = v3(
+    alternate_greetings=["Again you?"],
+    character_book={"entries": [ENTRY]},
+    extensions={"depth_prompt": {"depth": 4}},
+    description="{{char}} runs a ferry {{foo}}",
+)
+FILE = ("mira.png", png(text(b"ccv3", packed(CARD))))
+
+
+@pytest.fixture
+async def played(discord_server: DiscordServer, tmp_path: Path) -> AsyncIterator[Played]:
+    async with open_played(discord_server, tmp_path) as found:
+        yield found
+
+
+async def test_a_card_is_imported_with_a_report_and_exported_whole(played: Played) -> None:
+    answer = await played.ask("persona import", card=FILE)
+    assert answer.ephemeral
+    for words in ("**Mira** is here", "PNG", "2 greetings", "1 lore entry", "`{{foo}}`", "/scene start"):
+        assert words in answer.content
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert mira.card["alternate_greetings"] == ["Again you?"]
+    assert mira.avatar is not None
+    for form in ("png", "json"):
+        exported = await played.ask("persona export", persona="mira", format=form)
+        (file,) = exported.attachments
+        assert file.filename == f"Mira.{form}"
+        again = await read_card_file(file.content, "other.png")
+        assert again.data == mira.card
+        assert again.avatar == (mira.avatar if form == "png" else None)
+
+
+async def test_a_taken_name_asks_what_to_do(played: Played) -> None:
+    await played.ask("persona import", card=FILE)
+    other = ("x.json", json.dumps(v1(name="ＭＩＲＡ", description="Another.")).encode())
+    asked = await played.ask("persona import", card=other)
+    assert "already" in asked.content
+    done = await played.click(asked, "Keep both: Mira (2)")
+    assert "**Mira (2)** is here" in done.content
+    asked = await played.ask("persona import", card=other)
+    await played.click(asked, "Replace it")
+    personas = {one.name: one for one in await played.troupe.personas.all(played.guild.id)}
+    assert set(personas) == {"ＭＩＲＡ", "Mira (2)"}
+    assert personas["ＭＩＲＡ"].former_names == ("Mira",)
+    assert personas["ＭＩＲＡ"].avatar is not None
+    assert personas["Mira (2)"].text("name") == "Mira (2)"
+
+
+async def test_several_files_come_through_a_form(played: Played) -> None:
+    form = await (await played.moderator.slash("persona import", played.channel)).modal()
+    files = [
+        FILE,
+        ("same.png", FILE[1]),
+        ("photo.jpg", picture("JPEG")),
+        ("zoe.txt", json.dumps(v1(name="Zoë")).encode()),
+    ]
+    answer = await (await played.moderator.submit_modal(form, files={"files": files})).answer()
+    lines = answer.content.split("\n")
+    assert "**Mira** is here" in lines[0]
+    assert any("**same.png**" in line and "already" in line for line in lines)
+    assert any("**photo.jpg**" in line and "JPEG" in line for line in lines)
+    assert "**Zoë** is here" in lines[-1]
+    assert [one.name for one in await played.troupe.personas.all(played.guild.id)] == ["Mira", "Zoë"]
+
+
+async def test_a_broken_file_is_answered_and_nothing_is_made(played: Played) -> None:
+    answer = await played.ask("persona import", card=("x.png", png()))
+    assert "no card in this picture" in answer.content
+    large = await played.ask("persona import", card=("x.png", b"x" * (10 * 1024 * 1024 + 1)))
+    assert "limit is 10 MiB" in large.content
+    assert await played.troupe.personas.all(played.guild.id) == []
+
+
+async def test_a_five_megabyte_card_answers_within_three_seconds(played: Played) -> None:
+    card = v3(extensions={"bulk": "river " * 870_000})
+    raw = json.dumps(card).encode()
+    assert len(raw) > 5_000_000
+    began = asyncio.get_running_loop().time()
+    answer = await played.ask("persona import", card=("big.json", raw))
+    assert "**Mira** is here" in answer.content
+    assert asyncio.get_running_loop().time() - began < 3.0
+
+
+@pytest.mark.parametrize("command", ["persona import", "persona export", "persona history"])
+async def test_a_plain_member_is_refused(played: Played, command: str) -> None:
+    options = {} if command == "persona import" else {"persona": "Mira"}
+    asked = await played.member.slash(command, played.channel, ignore_defaults=True, **options)
+    assert "moderator" in (await asked.answer()).content
+
+
+async def test_history_tells_changes_and_brings_a_card_back(played: Played) -> None:
+    await played.ask("persona import", card=FILE)
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert "never changed" in (await played.ask("persona history", persona="Mira")).content
+    await played.troupe.personas.edit(mira.id, name="Mira Vale", description="Sold the ferry.")
+    await played.troupe.personas.edit(mira.id, personality="warm")
+    shown = await played.ask("persona history", persona="mira vale")
+    first, second = shown.content.split("\n")[:2]
+    assert first.startswith("`2`")
+    assert first.endswith("changed: personality")
+    assert second.startswith("`1`")
+    assert second.endswith("changed: name, description")
+    assert "Sold the ferry." in shown.attachments[0].content.decode()
+    done = await (await played.moderator.select(shown, "Bring back …", "1")).answer()
+    assert "**Mira**" in done.content
+    (again,) = await played.troupe.personas.all(played.guild.id)
+    assert (again.id, again.card, again.name) == (mira.id, mira.card, "Mira")
+    assert again.former_names == ("Mira Vale",)
+    assert len(await played.troupe.personas.history(mira.id)) == 3
