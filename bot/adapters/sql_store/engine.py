@@ -1,4 +1,4 @@
-"""Opens the database: migrations first, then the five stores on one file."""
+"""Opens the database: migrations first, then the stores on one file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.memories import SqlMemories
 from bot.adapters.sql_store.migrate import MIGRATIONS, upgrade
 from bot.adapters.sql_store.personas import SqlPersonas
+from bot.adapters.sql_store.privacy import SqlPrivacy
 from bot.adapters.sql_store.scenes import SqlScenes
 from bot.adapters.sql_store.settings import SqlSettings
 from bot.adapters.sql_store.tables import erasures, memories, outbox, personas, scenes, turns
@@ -34,7 +35,7 @@ _COUNTED = {
 
 
 class SqlStore:
-    """The five stores of `bot.core.ports` on one SQLite file."""
+    """The stores of `bot.core.ports` and `bot.core.privacy` on one SQLite file."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
@@ -43,6 +44,7 @@ class SqlStore:
         self.personas = SqlPersonas(database=database)
         self.memories = SqlMemories(database=database)
         self.settings = SqlSettings(database=database)
+        self.privacy = SqlPrivacy(database=database)
 
     def write(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A write transaction for one's own statements; writers take turns in the order they came."""

@@ -23,6 +23,7 @@ from bot.adapters.sql_store.tables import (
     style_samples,
     turns,
 )
+from bot.adapters.sql_store.trigger_rows import drop_triggers
 
 _CHANGES = "changes"
 
@@ -47,7 +48,7 @@ async def wipe_turns(
 ) -> tuple[int, ...]:
     """Takes text and name from turns and removes all that was made of them; the ids of removed memories."""
     gone: list[int] = []
-    number = await _next_change(connection)
+    number = await next_change(connection)
     for some in portions(turn_ids):
         await _remove_lines(connection, some)
         gone.extend(await _remove_made(connection, some, now, keep_own=False))
@@ -66,7 +67,7 @@ async def wipe_turns(
 async def reword_turn(connection: AsyncConnection, words: Words, now: datetime) -> tuple[int, ...]:
     """Gives a turn other words and removes what was made of the old ones; the ids of memories to be shown
     no more, the turn's own among them until it is encoded again."""
-    number = await _next_change(connection)
+    number = await next_change(connection)
     await _remove_lines(connection, [words.turn_id])
     changed = await _remove_made(connection, [words.turn_id], now, keep_own=True)
     await connection.execute(
@@ -110,7 +111,8 @@ async def queue_erasures(
     )
 
 
-async def _next_change(connection: AsyncConnection) -> int:
+async def next_change(connection: AsyncConnection) -> int:
+    """The number of a change that begins now, for the turns that it touches."""
     insert = upsert(counters).values(name=_CHANGES, number=1)
     raised = insert.on_conflict_do_update(
         index_elements=["name"], set_={"number": counters.c.number + 1}
@@ -119,10 +121,14 @@ async def _next_change(connection: AsyncConnection) -> int:
 
 
 async def _remove_lines(connection: AsyncConnection, turn_ids: list[int]) -> None:
-    """Removes the lines that name these turns; all turns of those lines wait to be summarised again."""
+    """Removes the lines that name these turns."""
     naming = sa.select(line_sources.c.line_id).where(line_sources.c.turn_id.in_(turn_ids))
-    lines = set((await connection.execute(naming)).scalars())
-    for some in portions(lines):
+    await drop_lines(connection, set((await connection.execute(naming)).scalars()))
+
+
+async def drop_lines(connection: AsyncConnection, line_ids: Collection[int]) -> None:
+    """Removes lines of scratchpads; all turns of those lines wait to be summarised again."""
+    for some in portions(line_ids):
         beside = sa.select(line_sources.c.turn_id).where(line_sources.c.line_id.in_(some))
         await connection.execute(sa.update(turns).where(turns.c.id.in_(beside)).values(covered_by=None))
         await connection.execute(sa.delete(scratchpad_lines).where(scratchpad_lines.c.id.in_(some)))
@@ -141,7 +147,7 @@ async def _remove_made(
     rows = found.all()
     kept = [(row.id, row.space_id) for row in rows if keep_own and row.turn_id is not None]
     gone = [(row.id, row.space_id) for row in rows if not (keep_own and row.turn_id is not None)]
-    await queue_erasures(connection, kept, now)
+    await queue_erasures(connection, [*kept, *await drop_triggers(connection, turn_ids)], now)
     await _drop(connection, gone, now)
     await connection.execute(sa.delete(style_samples).where(style_samples.c.turn_id.in_(turn_ids)))
     return [row.id for row in rows]

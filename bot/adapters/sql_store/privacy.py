@@ -1,0 +1,151 @@
+"""The store behind the privacy commands: one member, channel or guild, in every table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store import erasing
+from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.member_export import export_member
+from bot.adapters.sql_store.member_rows import MemberRows, rows_of
+from bot.adapters.sql_store.tables import (
+    aliases,
+    counters,
+    memories,
+    memory_owners,
+    metadata,
+    personas,
+    places,
+    turns,
+)
+from bot.core.privacy import Erased, Export, Owned
+
+_APPLIED = "privacy"
+
+
+class SqlPrivacy:
+    """Fulfils `bot.core.privacy.PrivacyStore`."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def owned(self, member_id: int) -> Owned:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> Owned:
+            return await _counted(connection, await rows_of(connection, member_id))
+
+        return await self._database.read(work, snapshot=True)
+
+    async def erase(self, member_id: int, *, number: int, space_id: int = 0) -> Erased:
+        """See the port."""
+        now = self._database.now()
+
+        async def work(connection: AsyncConnection) -> Erased:
+            found = await rows_of(connection, member_id, space_id)
+            erased = await erasing.erase_rows(connection, member_id, found, now)
+            await _set_applied(connection, number)
+            return erased
+
+        return await self._database.write(work)
+
+    async def erase_space(self, space_id: int, *, number: int) -> Erased:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> Erased:
+            inside = sa.select(places.c.id).where(places.c.space_id == space_id)
+            place_ids = tuple((await connection.execute(inside)).scalars())
+            count = sa.select(sa.func.count()).where(turns.c.space_id == space_id)
+            said = int((await connection.execute(count)).scalar_one())
+            await erasing.drop_space(connection, space_id)
+            await _set_applied(connection, number)
+            return Erased(turns=said, dropped_spaces=(space_id,), dropped_places=place_ids)
+
+        return await self._database.write(work)
+
+    async def erase_place(self, place_id: int) -> Erased:
+        """See the port."""
+        now = self._database.now()
+        return await self._database.write(lambda connection: erasing.drop_place(connection, place_id, now))
+
+    async def erase_before(self, space_id: int, moment: datetime) -> Erased:
+        """See the port. Pinned notes and personas' pasts stay: moderators wrote them."""
+        now = self._database.now()
+        return await self._database.write(
+            lambda connection: erasing.drop_before(connection, space_id, moment, now)
+        )
+
+    async def applied(self) -> int:
+        """See the port; 0 for a database that never followed one."""
+        which = sa.select(counters.c.number).where(counters.c.name == _APPLIED)
+
+        async def work(connection: AsyncConnection) -> int:
+            return int((await connection.execute(which)).scalar() or 0)
+
+        return await self._database.read(work)
+
+    async def set_applied(self, number: int) -> None:
+        """See the port."""
+        await self._database.write(lambda connection: _set_applied(connection, number))
+
+    async def known_members(self) -> list[int]:
+        """See the port. Ascending."""
+        columns = (turns.c.owner_id, aliases.c.owner_id, memory_owners.c.owner_id, personas.c.created_by)
+        return await self._distinct(columns)
+
+    async def known_spaces(self) -> list[int]:
+        """See the port. Ascending."""
+        return await self._distinct(
+            [table.c.space_id for table in metadata.sorted_tables if "space_id" in table.c]
+        )
+
+    async def export(self, member_id: int) -> Export:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> Export:
+            return await export_member(connection, member_id, await rows_of(connection, member_id))
+
+        return await self._database.read(work, snapshot=True)
+
+    async def _distinct(self, columns: Collection[sa.Column[int]]) -> list[int]:
+        which = sa.union(*(sa.select(column.label("id")).where(column != 0) for column in columns))
+
+        async def work(connection: AsyncConnection) -> list[int]:
+            return sorted((await connection.execute(which)).scalars())
+
+        return await self._database.read(work)
+
+
+async def _set_applied(connection: AsyncConnection, number: int) -> None:
+    if number <= 0:
+        return
+    insert = upsert(counters).values(name=_APPLIED, number=number)
+    newer = sa.func.max(counters.c.number, number)
+    await connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"number": newer}))
+
+
+async def _counted(connection: AsyncConnection, found: MemberRows) -> Owned:
+    own = 0
+    for some in portions(found.turn_ids):
+        living = sa.select(sa.func.count()).where(turns.c.id.in_(some), turns.c.deleted_at.is_(None))
+        own += int((await connection.execute(living)).scalar_one())
+    learned = 0
+    for some in portions(found.memory_ids):
+        made = sa.select(sa.func.count()).where(memories.c.id.in_(some), memories.c.turn_id.is_(None))
+        learned += int((await connection.execute(made)).scalar_one())
+    return Owned(
+        turns=own,
+        replies=len(found.reply_ids),
+        aliases=len(found.alias_scenes),
+        memories=learned,
+        notes=len(found.line_ids),
+        samples=len(found.sample_ids),
+        personas=len(found.made_personas),
+        servers=len(found.spaces) + len(found.direct),
+    )
