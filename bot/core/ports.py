@@ -24,6 +24,7 @@ from bot.core.types import (
     Scratchpad,
     Story,
     StyleSample,
+    Trigger,
     Turn,
     TurnDraft,
 )
@@ -276,15 +277,10 @@ class SceneStore(Protocol):
     async def stories(self, place_id: int) -> list[Story]: ...
 
     async def join(self, scene_id: int, persona_id: int) -> Scene: ...
-
     async def leave(self, scene_id: int, persona_id: int) -> Scene: ...
-
     async def aliases(self, scene_id: int) -> list[Alias]: ...
-
     async def set_alias(self, alias: Alias) -> None: ...
-
     async def clear_alias(self, scene_id: int, owner_id: int) -> bool: ...
-
     async def scratchpad(self, scene_id: int) -> Scratchpad: ...
 
     async def revisions(self, scene_id: int, limit: int) -> list[Scratchpad]: ...
@@ -295,10 +291,10 @@ class SceneStore(Protocol):
         lines: Sequence[Line],
         covers: Collection[int],
         memories: Sequence[MemoryDraft],
+        triggers: Sequence[Trigger] = (),
     ) -> Scratchpad | None:
-        """A new revision with these lines, `covered_by` of the turns, and the memories (snapshots of replaced
-        lines, facts), in one transaction. None, and nothing written, when `before` is no longer the newest or
-        when a covered or source turn was edited or deleted meanwhile."""
+        """A new revision, `covered_by` of the turns, memories (snapshots, facts) and triggers, all or nothing.
+        None when `before` is not the newest or a turn named here was edited or deleted meanwhile."""
 
     async def moods(self, scene_id: int) -> dict[int, str]:
         """Persona id to the JSON of `bot.core.mood`."""
@@ -324,9 +320,7 @@ class PersonaStore(Protocol):
     async def of_space(self, space_id: int) -> list[Persona]: ...
 
     async def samples(self, persona_id: int) -> list[StyleSample]: ...
-
     async def add_sample(self, persona_id: int, text: str, turn_id: int | None) -> None: ...
-
     async def drop_samples(self, persona_id: int) -> None: ...
 
 
@@ -352,12 +346,20 @@ class MemoryStore(Protocol):
         """Memories that this encoder has not indexed yet, oldest first."""
 
     async def indexed(
-        self, encoder_id: str, emotions: Mapping[int, tuple[Vector, str]], memory_ids: Collection[int]
+        self,
+        encoder_id: str,
+        emotions: Mapping[int, tuple[Vector, str]],
+        memory_ids: Collection[int],
+        triggers: Mapping[int, tuple[str, ...]] | None = None,
     ) -> None:
-        """Marks them; stores the emotion where the memory has none from a better source."""
+        """Marks them, unless their `triggers` are other ones by now; stores the emotion where the memory has
+        none from a better source."""
 
     async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
         """Turn id to the id of the memory made with it; turns that are gone are left out."""
+
+    async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+        """Texts that are further keys of memories, by memory id; where there are none it is left out."""
 
     async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
         """By turn id: the model's numbers replace the head's."""
@@ -394,7 +396,5 @@ class SettingsStore(Protocol):
     async def correct(self, space_id: int, day: str, difference: int) -> None: ...
 
     async def used(self, space_id: int, day: str) -> int: ...
-
     async def value(self, key: str) -> str | None: ...
-
     async def set_value(self, key: str, value: str) -> None: ...

@@ -16,7 +16,7 @@ from bot.core.scripts import main_script
 from bot.core.tokens import tokens
 from bot.core.turn_emotions import parse_emotions, read_emotions
 from bot.core.turn_numbers import chosen, numbers
-from bot.core.types import Line
+from bot.core.types import Line, Trigger
 
 __all__ = ["REWRITE_SCHEMA", "Fact", "Refused", "Rewrite", "Trigger", "parse_emotions", "parse_rewrite"]
 
@@ -62,14 +62,6 @@ class Fact:
     text: str
     sources: tuple[int, ...]
     story_date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """What should bring the turns back to mind when it comes up."""
-
-    text: str
-    sources: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,14 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Trigger:
+    """What should bring its source turns back to mind when it comes up: a further key of their memories."""
+
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scratchpad:
     """One revision of a scene's notes; revision 0 with no lines stands before the first rewrite."""
 

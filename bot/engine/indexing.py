@@ -117,17 +117,26 @@ class Indexer:
         memories = await self._memories.to_index(self._encoder.id, BATCH)
         if not memories:
             return 0
-        vectors = await self._encoder.embed_passages([passage(memory) for memory in memories])
-        scored = self._scorer.scores(vectors) if self._scorer else None
+        further = await self._memories.triggers([memory.id for memory in memories])
+        texts = [(memory, 0, passage(memory)) for memory in memories]
+        texts += [
+            (memory, part, text)
+            for memory in memories
+            for part, text in enumerate(further.get(memory.id, ()), 1)
+        ]
+        vectors = await self._encoder.embed_passages([text for _, _, text in texts])
+        scored = self._scorer.scores(vectors[: len(memories)]) if self._scorer else None
         emotions: dict[int, tuple[Vector, str]] = {}
         spaces: dict[int, list[IndexKey]] = defaultdict(list)
         for position, memory in enumerate(memories):
             if memory.emotion is None and scored is not None and self._scorer is not None:
                 emotions[memory.id] = (scored[position], self._scorer.source)
-            spaces[memory.space_id].append(_key(memory, vectors[position], emotions.get(memory.id)))
+        for (memory, part, _), vector in zip(texts, vectors, strict=True):
+            spaces[memory.space_id].append(_key(memory, part, vector, emotions.get(memory.id)))
         for space_id, keys in spaces.items():
             await self._index.upsert(space_id, keys)
-        await self._memories.indexed(self._encoder.id, emotions, [memory.id for memory in memories])
+        ids = [memory.id for memory in memories]
+        await self._memories.indexed(self._encoder.id, emotions, ids, further)
         await self._erase()  # a memory forgotten between the read and the write has its key queued again
         self._tell(memories, emotions)
         return len(memories)
@@ -164,11 +173,11 @@ class Indexer:
         return REWRITE_SECONDS
 
 
-def _key(memory: Memory, vector: Vector, scored: tuple[Vector, str] | None) -> IndexKey:
+def _key(memory: Memory, part: int, vector: Vector, scored: tuple[Vector, str] | None) -> IndexKey:
     emotion = memory.emotion if memory.emotion is not None else scored[0] if scored else None
     return IndexKey(
         memory_id=memory.id,
-        part=0,
+        part=part,
         kind=memory.kind.value,
         place_id=memory.place_id,
         story_id=memory.story_id,

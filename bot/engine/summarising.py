@@ -14,7 +14,7 @@ from bot.core.chat import ChatModel, Completion
 from bot.core.ports import MemoryIndex, MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, parse_rewrite
 from bot.core.templates import Prompts
-from bot.core.types import NOBODY, MemoryDraft, MemoryKind, Place, Scene, Scratchpad, Turn
+from bot.core.types import NOBODY, MemoryDraft, MemoryKind, Place, Scene, Scratchpad, Trigger, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.limits import Limits
@@ -36,6 +36,9 @@ FEWEST_TURNS = 4
 MOST_REFUSALS = 6
 """After so many unusable answers, each over fewer turns, the oldest turns are covered without new notes."""
 MOST_KEPT_FACTS = 12
+MOST_KEPT_TRIGGERS = 8
+MOST_TRIGGERED = 3
+"""A trigger leads to so many turns at most."""
 
 
 @dataclass(slots=True)
@@ -260,7 +263,9 @@ class Summariser:
         drafts = await self._drafts(scene, answer)
 
         async def change(state: PlaceState) -> Scratchpad | None:
-            after = await self._scenes.rewrite(before, answer.lines, [turn.id for turn in read], drafts)
+            after = await self._scenes.rewrite(
+                before, answer.lines, [turn.id for turn in read], drafts, _pointed(answer.triggers)
+            )
             if after is not None and state.scene is not None and state.scene.id == scene.id:
                 await self._take_notes(state, after)
                 state.uncovered = await self._turns.count_uncovered(scene.id)
@@ -327,6 +332,11 @@ class Summariser:
         cast = [await self._personas.get(persona_id) for persona_id in scene.cast]
         speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
         return Roster.of([persona for persona in cast if persona is not None], speakers)
+
+
+def _pointed(triggers: Sequence[Trigger]) -> list[Trigger]:
+    """The triggers that say which turns they mean: one that could mean any would pull up all of them."""
+    return [trigger for trigger in triggers if len(trigger.sources) <= MOST_TRIGGERED][:MOST_KEPT_TRIGGERS]
 
 
 def _known(sources: Collection[int], turns: Mapping[int, Turn]) -> list[Turn]:

@@ -19,6 +19,7 @@ from bot.adapters.sql_store.memory_rows import (
     select_memories,
 )
 from bot.adapters.sql_store.tables import audience_members, audiences, erasures, memories
+from bot.adapters.sql_store.trigger_rows import select_triggers
 from bot.core.types import Memory, MemoryDraft
 from bot.core.vectors import Vector
 
@@ -110,13 +111,19 @@ class SqlMemories:
         return await self._database.read(work, snapshot=True)
 
     async def indexed(
-        self, encoder_id: str, emotions: Mapping[int, tuple[Vector, str]], memory_ids: Collection[int]
+        self,
+        encoder_id: str,
+        emotions: Mapping[int, tuple[Vector, str]],
+        memory_ids: Collection[int],
+        triggers: Mapping[int, tuple[str, ...]] | None = None,
     ) -> None:
         """See the port (`emotions` by memory id; a head's numbers give way to any other source's). Memories
         edited since they were handed out stay unmarked."""
 
         async def work(connection: AsyncConnection) -> None:
-            for some in portions(memory_ids):
+            now = await select_triggers(connection, memory_ids) if triggers is not None else {}
+            known = triggers or {}
+            for some in portions(each for each in memory_ids if now.get(each) == known.get(each)):
                 which = sa.and_(memories.c.id.in_(some), memories.c.id.not_in(_LEAVING))
                 await connection.execute(sa.update(memories).where(which).values(indexed_by=encoder_id))
             worse = sa.or_(memories.c.emotion.is_(None), memories.c.emotion_source.like(_HEADS))
@@ -137,6 +144,10 @@ class SqlMemories:
             await connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
 
         await self._database.write(work)
+
+    async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+        """See the port."""
+        return await self._database.read(lambda connection: select_triggers(connection, memory_ids))
 
     async def to_erase(self, limit: int) -> list[tuple[int, int]]:
         """See the port; erase these before indexing anew."""

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.adapters.sql_store import scene_rows, scratchpads
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import aliases, cast_members, moods, places, scenes, stories
-from bot.core.types import Alias, Line, LiveScene, MemoryDraft, Place, Scene, Scratchpad, Story
+from bot.core.types import Alias, Line, LiveScene, MemoryDraft, Place, Scene, Scratchpad, Story, Trigger
 
 _CHANGEABLE = frozenset({"name", "location", "situation", "story_time", "active", "paused"})
 
@@ -178,12 +178,13 @@ class SqlScenes:
         lines: Sequence[Line],
         covers: Collection[int],
         memories: Sequence[MemoryDraft],
+        triggers: Sequence[Trigger] = (),
     ) -> Scratchpad | None:
         """See the port. ValueError for a line without sources."""
         now = self._database.now()
         return await self._database.write(
             lambda connection: scratchpads.rewrite(
-                connection, before, scratchpads.Rewrite(lines, covers, memories), now
+                connection, before, scratchpads.Rewrite(lines, covers, memories, triggers), now
             )
         )
 

@@ -13,7 +13,8 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.forgetting import change_number
 from bot.adapters.sql_store.memory_rows import insert_memories
 from bot.adapters.sql_store.tables import line_sources, scratchpad_lines, scratchpad_revisions, turns
-from bot.core.types import Line, MemoryDraft, Scratchpad
+from bot.adapters.sql_store.trigger_rows import insert_triggers
+from bot.core.types import Line, MemoryDraft, Scratchpad, Trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,12 @@ class Rewrite:
     lines: Sequence[Line]
     covers: Collection[int]
     memories: Sequence[MemoryDraft]
+    triggers: Sequence[Trigger] = ()
 
     def turn_ids(self) -> set[int]:
         """Every turn that is covered or named."""
         named = {turn for line in self.lines for turn in line.sources}
+        named.update(turn for trigger in self.triggers for turn in trigger.sources)
         return named.union(self.covers, *(memory.sources for memory in self.memories))
 
 
@@ -75,6 +78,7 @@ async def rewrite(
     for some in portions(new.covers):
         await connection.execute(sa.update(turns).where(turns.c.id.in_(some)).values(covered_by=revision))
     await insert_memories(connection, new.memories)
+    await insert_triggers(connection, new.triggers)
     as_of = await change_number(connection)
     return Scratchpad(before.scene_id, revision, before.number + 1, tuple(new.lines), now, as_of)
 

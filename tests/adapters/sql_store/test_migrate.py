@@ -47,7 +47,7 @@ INSERT INTO line_sources (line_id, turn_id, position) VALUES (1, 1, 0);
 GOOD = '''"""Rebuilds a parent table."""
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "t2", "0001"
+revision, down_revision = "t2", "HEAD"
 def upgrade():
     with op.batch_alter_table("turns") as batch:
         batch.add_column(sa.Column("mood", sa.Text(), nullable=True))
@@ -117,8 +117,9 @@ def oldest(path: Path, tmp_path: Path) -> None:
 def scripts(folder: Path, **versions: str) -> Path:
     """A copy of the migrations with further ones."""
     shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    head = max(each.name for each in (folder / "versions").glob("0*.py"))[:4]
     for name, source in versions.items():
-        (folder / "versions" / f"{name}.py").write_text(source)
+        (folder / "versions" / f"{name}.py").write_text(source.replace('"HEAD"', f'"{head}"'))
     return folder
 
 

@@ -1,0 +1,32 @@
+"""Tables of what was learnt from turns: further keys of memories, and whom or what facts are about."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKey, Index, Table
+
+from bot.adapters.sql_store.columns import BigKey
+from bot.adapters.sql_store.tables import metadata
+
+
+def _parent(name: str, target: str, *, key: bool = False) -> Column[int]:
+    return Column(name, BigKey, ForeignKey(target, ondelete="CASCADE"), primary_key=key, nullable=False)
+
+
+# "Bring this back when …": each leads to one memory and goes with any of the turns it was made from.
+triggers = Table(
+    "triggers",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    _parent("memory_id", "memories.id"),
+    Column("text", sa.Text, nullable=False),
+    Index(None, "memory_id"),
+    sqlite_autoincrement=True,
+)
+trigger_sources = Table(
+    "trigger_sources",
+    metadata,
+    _parent("trigger_id", "triggers.id", key=True),
+    _parent("turn_id", "turns.id", key=True),
+    Index(None, "turn_id"),
+)
