@@ -6,8 +6,11 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
+
+from pydantic import SecretStr
 
 from bot import prompts
 from bot.adapters.chat_model import OpenAIChatModel
@@ -15,7 +18,7 @@ from bot.adapters.chat_server import Timeouts
 from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.emotion_head import EmotionHead
 from bot.adapters.lance_index import LanceIndex
-from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
+from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.core.chat import Sampling
 from bot.core.ports import Messenger
@@ -88,10 +91,10 @@ async def open_app(
                 concurrency=settings.concurrency,
                 context_tokens=models.context_tokens,
                 background_context=models.background_context,
-                reply_tokens=settings.reply_tokens,
+                reply_tokens=models.reply_tokens,
                 daily_tokens=settings.daily_tokens,
                 score_emotions=settings.emotion_scorer == "model",
-                sampling=Sampling(temperature=settings.llm_temperature),
+                sampling=models.sampling,
                 on_stream=on_stream,
                 degraded=lambda: _degraded(models.chat),
             )
@@ -115,58 +118,73 @@ async def _load(encoder: ThreadedEncoder, troupe: Troupe) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Models:
-    """The model for replies, the one for background work (often the same), and their context."""
+    """The model for replies, the one for background work (often the same), and what they can take."""
 
     chat: OpenAIChatModel
     background: OpenAIChatModel
     context_tokens: int
     background_context: int
+    reply_tokens: int
+    sampling: Sampling
 
     @classmethod
     async def open(cls, settings: Settings, store: SqlStore, stack: AsyncExitStack) -> _Models:
+        server = _Server.of_settings(settings)
+        sampling, reply_tokens = Sampling(temperature=settings.llm_temperature), settings.reply_tokens
         if settings.bundled_model:
             local = await stack.enter_async_context(LocalModel(log_file=settings.data_dir / MODEL_LOG))
-            address, key, name = local.base_url, "none", local.name
-        else:
-            secret = settings.llm_api_key
-            address = settings.llm_base_url or ""
-            key = secret.get_secret_value() if secret else "none"
-            name = settings.llm_model or ""
-        chat = await _open_chat(settings, store, stack, address, key, name)
-        background = chat
+            server = _Server(local.base_url, "none", local.name, BUNDLED_QUIRKS)
+            sampling, reply_tokens = BUNDLED_SAMPLING, min(reply_tokens, BUNDLED_REPLY_TOKENS)
+        chat = background = await _open_chat(server, settings, store, stack)
         if settings.llm_background_base_url or settings.llm_background_model:
-            secret = settings.llm_background_api_key
-            background = await _open_chat(
-                settings,
-                store,
-                stack,
-                settings.llm_background_base_url or address,
-                secret.get_secret_value() if secret else key,
-                settings.llm_background_model or name,
-            )
+            background = await _open_chat(server.for_background(settings), settings, store, stack)
         context = settings.context_tokens or await chat.context_tokens() or DEFAULT_CONTEXT
         other = context if background is chat else await background.context_tokens() or DEFAULT_CONTEXT
-        return cls(chat, background, context, other)
+        return cls(chat, background, context, other, reply_tokens, sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where a model is asked, and what is known of its server beforehand."""
+
+    address: str
+    key: str = field(repr=False)
+    model: str
+    quirks: dict[str, object] | None = None
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> _Server:
+        return cls(settings.llm_base_url or "", _key(settings.llm_api_key), settings.llm_model or "")
+
+    def for_background(self, settings: Settings) -> _Server:
+        """What is not set for the background is the same as for replies."""
+        address, key = settings.llm_background_base_url, settings.llm_background_api_key
+        model = settings.llm_background_model or self.model
+        return _Server(address or self.address, _key(key) if key else self.key, model)
+
+
+def _key(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else "none"
 
 
 async def _open_chat(
-    settings: Settings, store: SqlStore, stack: AsyncExitStack, address: str, key: str, name: str
+    server: _Server, settings: Settings, store: SqlStore, stack: AsyncExitStack
 ) -> OpenAIChatModel:
     """A model that remembers over restarts what its server does not take."""
-    slot = f"quirks:{address}:{name}"
+    place = "bundled" if server.quirks else sha256(server.address.encode()).hexdigest()[:12]
+    slot = f"quirks:{place}:{server.model}"  # an address may hold a password, which is not stored
     stored = await store.settings.value(slot)
-    known = BUNDLED_QUIRKS if settings.bundled_model else None
     jobs = Jobs()
 
     def remember(quirks: dict[str, object]) -> None:
         jobs.start(store.settings.set_value(slot, json.dumps(quirks)), name="remember the model server")
 
     model = OpenAIChatModel(
-        base_url=address,
-        api_key=key,
-        model=name,
+        base_url=server.address,
+        api_key=server.key,
+        model=server.model,
         timeouts=Timeouts(first_text=settings.llm_timeout_s, total=2 * settings.llm_timeout_s),
-        quirks=json.loads(stored) if stored else known,
+        quirks=json.loads(stored) if stored else server.quirks,
         on_quirks_changed=remember,
     )
     stack.push_async_callback(model.aclose)

@@ -15,12 +15,17 @@ from time import monotonic
 from types import TracebackType
 from typing import BinaryIO
 
+from bot.core.chat import Sampling
 from bot.errors import ModelMisconfigured, ModelUnavailable
 
 BUNDLED_NAME = "SmolLM2-135M-Instruct"
 BUNDLED_CONTEXT = 4096  # tokens; trained for 8192, which takes 90 MB more and minutes to read
 BUNDLED_QUIRKS: dict[str, object] = {"headless_thoughts": False}
 """What OpenAIChatModel need not find out about this model."""
+BUNDLED_SAMPLING = Sampling(temperature=0.6, top_p=0.85, frequency_penalty=0.8)
+"""So small a model goes round in circles unless repeating costs something."""
+BUNDLED_REPLY_TOKENS = 90
+"""It has nothing to say after a few sentences."""
 
 _SERVER = Path(__file__).with_name("local_model_server.py")
 _GRACE = 3.0  # seconds for the child to end by itself
