@@ -62,6 +62,9 @@ class TokenCounter:
     def _parts(self, texts: Iterable[str]) -> dict[str, float]:
         parts = dict.fromkeys(self._rates, 0.0)
         for text in texts:
+            if text.isascii():  # by far the most; counting each character would show in every reply
+                parts["latin"] += len(text) * self._rates["latin"]
+                continue
             for character, times in Counter(text).items():
                 script = _script(character)
                 parts[script] += times * self._rates[script]
