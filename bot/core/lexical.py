@@ -15,7 +15,16 @@ from bot.core.postings import Postings
 from bot.core.story_rows import NONE, Mask, Rows, StoryRows
 from bot.core.tokens import date_words, query_tokens, tokens
 
-__all__ = ["LexicalHits", "LexicalIndex", "date_words", "query_tokens", "same_sitting", "text_key", "tokens"]
+__all__ = [
+    "LexicalHits",
+    "LexicalIndex",
+    "date_words",
+    "no_hits",
+    "query_tokens",
+    "same_sitting",
+    "text_key",
+    "tokens",
+]
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -141,7 +150,7 @@ class LexicalIndex:
         visible = self._rows.visible(audiences, places)
         total = int(np.count_nonzero(visible))
         if total == 0:
-            return _nothing()
+            return no_hits()
         found = _Search(self._rows, visible, total)
         for word in dict.fromkeys(query):
             found.add(self._postings.of(word))
@@ -261,6 +270,7 @@ def _idf(total: int, holding: int) -> float:
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
-def _nothing() -> LexicalHits:
+def no_hits() -> LexicalHits:
+    """Return the outcome of a search that finds nothing."""
     empty = np.zeros(0, dtype=np.float32)
     return LexicalHits(np.zeros(0, dtype=np.int64), empty, empty, 1.0, 1.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from bot.core.candidates import Candidate, Query, Recalled, RecallSettings
 from bot.core.choosing import Choice, choose
+from bot.core.lexical import LexicalHits, no_hits
 from bot.core.mood import Mood, current, query_emotion
 from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, MemoryStore, Scope
 from bot.core.query_hints import is_question
@@ -53,6 +55,15 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A search under way: where, for what, and what its words found."""
+
+    scope: Scope
+    text: str
+    found: LexicalHits
+
+
+@dataclass(frozen=True, slots=True)
 class _Pool:
     candidates: list[Candidate]
     memories: dict[int, Memory]
@@ -82,12 +93,12 @@ class Recaller:
     async def recall(self, wanted: Wanted) -> Recollection:
         """The memories for a reply, in order of time, within the token budget."""
         text = " ".join(turn.text for turn in wanted.answers)[-QUERY_CHARACTERS:]
-        vector = await self._vector(text)
+        audiences = self._memories.audiences_with(wanted.persona_id)
+        vector, asked = await asyncio.gather(self._vector(text), self._ask(wanted.scene, text, audiences))
         heard = self._scorer.scores(vector[None])[0] if vector is not None and self._scorer else None
-        scope = self._scope(wanted.scene, await self._memories.audiences_with(wanted.persona_id))
         emotion = query_emotion(wanted.mood, heard)
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
-        pool = await self._pool(scope, text, vector, by_feeling)
+        pool = await self._pool(asked, vector, by_feeling)
         query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
         ranked = rank(pool.candidates, query, wanted.settings, self._stats)
         self._stats = observe(pool.candidates, query, self._stats)
@@ -108,11 +119,12 @@ class Recaller:
     ) -> list[tuple[Memory, float]]:
         """The story's memories for a member's search, best first, feeling left aside."""
         if persona_id is None:
-            audiences = await self._memories.audiences_of(scene.story_id)
+            audiences = self._memories.audiences_of(scene.story_id)
         else:
-            audiences = await self._memories.audiences_with(persona_id)
+            audiences = self._memories.audiences_with(persona_id)
         text = query[:QUERY_CHARACTERS]
-        pool = await self._pool(self._scope(scene, audiences), text, await self._vector(text), None)
+        vector, asked = await asyncio.gather(self._vector(text), self._ask(scene, text, audiences))
+        pool = await self._pool(asked, vector, None)
         ranked = rank(pool.candidates, Query(text, pool.ceiling, pool.ceiling_context))
         return [(pool.memories[item.memory_id], item.score) for item in ranked[:limit]]
 
@@ -126,33 +138,43 @@ class Recaller:
         vector: Vector = (await self._encoder.embed_query([text]))[0]
         return vector
 
-    def _scope(self, scene: Scene, audiences: Sequence[int]) -> Scope:
-        return Scope(scene.space_id, scene.place_id, scene.story_id, tuple(audiences))
+    async def _ask(self, scene: Scene, text: str, audiences: Awaitable[Sequence[int]]) -> _Asked:
+        """What the words find; runs beside the encoder, which takes longer."""
+        scope = Scope(scene.space_id, scene.place_id, scene.story_id, tuple(await audiences))
+        found = await self._by_words(scope, text) if scope.audience_ids else no_hits()
+        return _Asked(scope, text, found)
 
-    async def _pool(self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None) -> _Pool:
-        """Candidates by meaning and by words, each with the numbers of both."""
-        if not scope.audience_ids:
-            return _Pool([], {}, 1.0, 1.0)
-        hits = await self._near(scope, vector, emotion)
+    async def _by_words(self, scope: Scope, text: str, also: Collection[int] = ()) -> LexicalHits:
         found, _ = await self._words.search(
             scope.story_id,
             text,
             place_id=scope.place_id,
             audiences=scope.audience_ids,
             limit=BY_WORDS,
-            also=tuple(hits),
+            also=tuple(also),
         )
-        missing = [int(memory_id) for memory_id in found.ids if int(memory_id) not in hits]
-        if vector is not None and missing:
-            hits |= await self._distances(scope, vector, missing)
+        return found
+
+    async def _pool(self, asked: _Asked, vector: Vector | None, emotion: Vector | None) -> _Pool:
+        """Candidates by meaning and by words, each with the numbers of both."""
+        scope, found = asked.scope, asked.found
+        hits: dict[int, IndexHit] = {}
+        if vector is not None and scope.audience_ids:
+            near, worded = await asyncio.gather(
+                self._near(scope, vector, emotion), self._distances(scope, vector, found.ids.tolist())
+            )
+            hits = worded | near
+        ids = {*found.ids.tolist(), *hits}
+        if hits:
+            reading = self._memories.by_ids(ids)
+            found, known = await asyncio.gather(self._by_words(scope, asked.text, hits), reading)
+        else:
+            known = await self._memories.by_ids(ids)
         numbers = {
             int(memory_id): (float(own), float(around))
             for memory_id, own, around in zip(found.ids, found.bm25, found.bm25_context, strict=True)
         }
-        ids = numbers.keys() | hits.keys()
-        memories = {
-            memory.id: memory for memory in await self._memories.by_ids(ids) if _inside(memory, scope)
-        }
+        memories = {memory.id: memory for memory in known if _inside(memory, scope)}
         candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
         return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
 
