@@ -25,6 +25,7 @@ MAY_IMPORT = {
 HOMES = {
     "discord": ("bot/client.py", "bot/adapters/webhook", "bot/adapters/avatars.py", "cogs/"),
     "PIL": ("bot/adapters/avatars.py", "bot/adapters/card_picture.py"),
+    "regex": ("bot/adapters/timed_patterns.py",),
     "openai": ("bot/adapters/chat_",),
     "lancedb": ("bot/adapters/lance_",),
     "pyarrow": ("bot/adapters/lance_",),

@@ -111,6 +111,11 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
         start = text.find(wanted, start + 1)
 
 
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell whether a part of a text is a whole word, or in scripts without spaces may be one."""
+    return _whole(text, start, end)
+
+
 def _whole(text: str, start: int, end: int) -> bool:
     before = _joined(text[start - 1 : start] if start else "", text[start])
     return not before and not _joined(text[end : end + 1], text[end - 1])
