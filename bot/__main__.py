@@ -137,4 +137,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    lifetime.end_process(main())

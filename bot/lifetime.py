@@ -11,13 +11,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Final
+from typing import Final, NoReturn
 
 _log = logging.getLogger(__name__)
 
 DRAIN_S: Final = 10.0
 """Seconds from the first signal to the end of the process."""
-_AFTERWARDS_S: Final = 2.0
+AFTERWARDS_S: Final = 2.0
 """Seconds that libraries' threads may keep the process alive when everything of ours is closed."""
 FORCED: Final = 128
 """Added to the signal's number: the exit code of a process that a second signal ended at once."""
@@ -38,9 +38,13 @@ class _Deadline:
     def settle(self, code: int) -> None:
         """All is closed; threads of libraries get a moment more."""
         self.code = code
+        self.cancel()
+        self._start(min(AFTERWARDS_S, self._seconds))
+
+    def cancel(self) -> None:
+        """The event loop has ended by itself."""
         if self._timer is not None:
             self._timer.cancel()
-        self._start(min(_AFTERWARDS_S, self._seconds))
 
     def _start(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._end)
@@ -57,11 +61,21 @@ def run(main: Callable[[], Coroutine[object, object, int]], *, drain_s: float = 
     """Run `main()` to its end and return its exit code.
 
     SIGTERM or SIGINT cancels it: what it holds open is then closed in order, and the code is 0. When that
-    takes longer than `drain_s`, or threads of libraries keep the process alive, the process is ended; a
+    takes longer than `drain_s`, or threads of libraries keep the loop alive, the process is ended; a
     second signal ends it at once.
     """
     deadline = _Deadline(drain_s)
-    return asyncio.run(_until_stopped(main, deadline))
+    try:
+        return asyncio.run(_until_stopped(main, deadline))
+    finally:
+        deadline.cancel()
+
+
+def end_process(code: int, patience_s: float = AFTERWARDS_S) -> NoReturn:
+    """Leave the process with this code, in the ordinary way unless threads keep it alive for longer."""
+    deadline = _Deadline(patience_s)
+    deadline.settle(code)
+    sys.exit(code)
 
 
 async def _until_stopped(main: Callable[[], Coroutine[object, object, int]], deadline: _Deadline) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -26,7 +28,7 @@ PROGRAM = """
         return 5
 
     {before}
-    sys.exit(lifetime.run(main, drain_s={drain}))
+    lifetime.end_process(lifetime.run(main, drain_s={drain}), patience_s=0.3)
 """
 
 
@@ -45,12 +47,14 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
-def test_the_tasks_own_code_is_returned(root: Path) -> None:
-    # Not in this process: once `run` returns, what is left of the process has only moments.
-    source = (
-        "import asyncio, sys; from bot import lifetime; sys.exit(lifetime.run(lambda: asyncio.sleep(0, 7)))"
-    )
-    assert subprocess.run([sys.executable, "-c", source], cwd=root, check=False).returncode == 7
+def test_the_tasks_own_code_is_returned_and_the_caller_lives_on() -> None:
+    async def seven() -> int:
+        await asyncio.sleep(0)
+        return 7
+
+    assert lifetime.run(seven) == 7
+    timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    assert all(timer.finished.is_set() for timer in timers), "a timer would end the caller's process"
 
 
 def test_an_error_travels_on() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -14,13 +16,14 @@ from bot.terminal import PipedLines, Screen
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    ends = os.pipe()
-    yield ends
-    for end in ends:
-        try:
-            os.close(end)
-        except OSError:
-            assert end == ends[1]  # closed by the test, to end the input
+    out, into = os.pipe()
+    yield out, into
+    with contextlib.suppress(OSError):  # a test may have closed it, to end the input
+        os.close(into)
+    for thread in threading.enumerate():
+        if thread.name == "reading":  # it must not read from the next pipe of the same number
+            thread.join(10)
+    os.close(out)
 
 
 async def all_of(lines: PipedLines) -> list[str]:
