@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from bot.adapters.embedder import make_encoder
 
+from bot.adapters.embedder import make_encoder
 from bot.core.ports import Encoder
 from bot.core.vectors import Vector
 
@@ -23,7 +23,7 @@ def say(text: str) -> None:
 class Encoding:
     """Holds the encoder of `EMBEDDING_MODEL` (default: the bundled one) for the length of a benchmark."""
 
-    def __init__(self, model: str = "bundled", threads: int = 2) -> None:
+    def __init__(self, model: str = "bundled", threads: int = 1) -> None:
         self._loop = asyncio.new_event_loop()
         self._encoder = make_encoder(model, threads=threads)
 
@@ -33,7 +33,7 @@ class Encoding:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._encoder.close()
+        self._loop.run_until_complete(self._encoder.close())
         self._loop.close()
 
     @property
@@ -49,8 +49,7 @@ class Encoding:
             say(f"{what}: {min(at + _BATCH, len(texts))} of {len(texts)}")
         return np.concatenate(rows) if rows else np.zeros((0, self._encoder.dimensions), dtype=np.float32)
 
-    def query(self, text: str) -> Vector:
-        """Return float32 (dimensions,) of one query."""
-        vectors: Vector = self._loop.run_until_complete(self._encoder.embed_query([text]))
-        row: Vector = vectors[0]
-        return row
+    def queries(self, texts: Sequence[str]) -> Vector:
+        """Return float32 (n, dimensions) of texts as they are searched with."""
+        vectors: Vector = self._loop.run_until_complete(self._encoder.embed_query(texts))
+        return vectors

@@ -22,6 +22,7 @@ from bot.core.mood import Mood, at_rest, current, query_emotion, update
 from bot.core.recall import rank
 from bot.core.strategies import Strategy
 from bot.core.tokens import MONTHS
+from bot.core.vectors import Vector
 from bot.engine.recalling import BY_MEANING, BY_WORDS
 
 WORDS: Final = 1000
@@ -86,8 +87,9 @@ def run(arguments: Sequence[str]) -> dict[str, float]:
         for dialogue in dialogues:
             memory = DialogueMemory(dialogue, encoding, head)
             ranked[dialogue.id] = []
-            for question in dialogue.questions:
-                places, plain = memory.recall(question.text, settings)
+            vectors = encoding.queries([question.text for question in dialogue.questions])
+            for question, vector in zip(dialogue.questions, vectors, strict=True):
+                places, plain = memory.recall(question.text, vector, settings)
                 ranked[dialogue.id].append([dialogue.turns[place].id for place in places])
                 if question.category in JUDGED and question.gold:
                     scores.append(_score(dialogue, question.gold, places, plain))
@@ -102,7 +104,6 @@ class DialogueMemory:
 
     def __init__(self, dialogue: Dialogue, encoding: Encoding, head: EmotionHead | None) -> None:
         self._dialogue = dialogue
-        self._encoding = encoding
         self._head = head
         self._words = LexicalIndex()
         previous = None
@@ -118,9 +119,8 @@ class DialogueMemory:
         self._emotions = head.scores(self._vectors) if head else None
         self._mood = self._felt()
 
-    def recall(self, text: str, settings: RecallSettings) -> tuple[list[int], list[int]]:
+    def recall(self, text: str, vector: Vector, settings: RecallSettings) -> tuple[list[int], list[int]]:
         """Return the places of turns, best first: by the shipped recall, and by the lexical key alone."""
-        vector = self._encoding.query(text)
         cosines = self._vectors @ vector
         nearest = np.argsort(-cosines, kind="stable")[:BY_MEANING].tolist()
         words = self._words.query_tokens(text)
