@@ -23,8 +23,10 @@ class Owned:
     samples: int = 0
     personas: int = 0
     """Personas that the member made: those of direct messages go, others lose the member's id."""
-    servers: int = 0
+    space_ids: tuple[int, ...] = ()
     """Servers and direct messages in which the member is known."""
+    newest: datetime | None = None
+    """When the member last said something that was kept."""
 
     @property
     def nothing(self) -> bool:
@@ -123,3 +125,46 @@ class PrivacyLedger(Protocol):
 
     async def erased(self, some_id: int, *, at: datetime) -> int:
         """Notes that a member or a space was erased; the entry's number, which grows with every entry."""
+
+
+class MemoryLedger:
+    """A `PrivacyLedger` that ends with the process: for a run that keeps nothing, and for tests."""
+
+    def __init__(self) -> None:
+        self._out: set[int] = set()
+        self._erased: dict[int, tuple[int, datetime]] = {}
+
+    def opted_out(self, member_id: int) -> bool:
+        return member_id in self._out
+
+    @property
+    def anyone_out(self) -> bool:
+        return bool(self._out)
+
+    def erased_at(self, some_id: int) -> datetime | None:
+        found = self._erased.get(some_id)
+        return found[1] if found else None
+
+    def is_pending(self, some_id: int, *, after: int) -> bool:
+        return some_id in self._erased and self._erased[some_id][0] > after
+
+    @property
+    def newest(self) -> int:
+        return max((number for number, _ in self._erased.values()), default=0)
+
+    async def opt_out(self, member_id: int) -> bool:
+        if member_id in self._out:
+            return False
+        self._out.add(member_id)
+        return True
+
+    async def opt_in(self, member_id: int) -> bool:
+        if member_id not in self._out:
+            return False
+        self._out.discard(member_id)
+        return True
+
+    async def erased(self, some_id: int, *, at: datetime) -> int:
+        number = max(self.newest + 1, int(at.timestamp() * 1000))
+        self._erased[some_id] = (number, at)
+        return number

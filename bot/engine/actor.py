@@ -110,6 +110,11 @@ class PlaceActor:
         """Look again whether a reply is due."""
         self._mailbox.put_nowait(_Nudge())
 
+    def reload(self) -> None:
+        """Read the state from the store again before anything else."""
+        self._missed = True
+        self.nudge()
+
     def close(self) -> None:
         """Take no new replies; end once the mailbox is empty and the running reply is over."""
         self._closing = True

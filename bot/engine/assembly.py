@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from bot.core.ports import (
     TurnStore,
 )
 from bot.core.stores import PersonasWithHistory
+from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.aliases import Aliases
@@ -26,8 +27,9 @@ from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
 from bot.engine.health import Health, ModelHealth
+from bot.engine.eraser import Eraser
 from bot.engine.indexing import Feeling, Indexer
-from bot.engine.jobs import Jobs
+from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
@@ -38,6 +40,7 @@ from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.recalling import Recaller
 from bot.engine.scenes import Scenes
+from bot.engine.privacy import Privacy
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
@@ -46,7 +49,7 @@ from bot.engine.troupe import Troupe
 
 
 class Store(Protocol):
-    """The five stores, on one database."""
+    """The stores, on one database."""
 
     @property
     def turns(self) -> TurnStore: ...
@@ -91,6 +94,8 @@ class Parts:
 
 def assemble(parts: Parts) -> Troupe:
     """Give every part of the engine what it uses. Nothing runs yet: `Troupe.prepare` starts it."""
+    ledger: PrivacyLedger = field(default_factory=MemoryLedger)
+    """Who opted out and who was forgotten."""
     store, now = parts.store, parts.now
     live = LiveScenes()
     places = Places(live=live)
@@ -188,6 +193,21 @@ def assemble(parts: Parts) -> Troupe:
             places=places,
             store=store.scenes,
             turns=store.turns,
+    jobs = Jobs()
+    notes = Service(jobs, summariser.run, name="summariser")
+    privacy = Privacy(
+        store=store.privacy,
+        ledger=parts.ledger,
+        eraser=Eraser(store=store.privacy, ledger=parts.ledger, indexer=indexer, now=now),
+        journal=journal,
+        places=places,
+        live=live,
+        options=options,
+        words=words,
+        delivery=delivery,
+        notes=notes,
+        jobs=jobs,
+    )
             personas=store.personas,
             conduct=conduct,
         ),
@@ -209,6 +229,7 @@ def assemble(parts: Parts) -> Troupe:
         ),
         places=places,
         live=live,
+        privacy=privacy,
         journal=journal,
         conduct=conduct,
         delivery=delivery,
@@ -218,5 +239,6 @@ def assemble(parts: Parts) -> Troupe:
         words=words,
         store=store.scenes,
         messenger=parts.messenger,
-        jobs=Jobs(),
+        jobs=jobs,
+        notes=notes,
     )

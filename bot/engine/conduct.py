@@ -112,7 +112,8 @@ class Conduct:
         state.uncovered = await self._turns.count_uncovered(scene.id)
         self._summariser.note(state.place, scene.id, state.uncovered)
         state.pending = []
-        being_answered = {turn.id for turn in state.reply.request.answers} if state.reply else set()
+        reply = state.reply if state.reply and state.reply.wanted else None
+        being_answered = {turn.id for turn in reply.request.answers} if reply else set()
         for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
             if turn.id not in being_answered:
                 await self._consider(state, turn)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
@@ -53,6 +54,14 @@ class Delivery:
     def busy(self) -> bool:
         """Whether something is still on its way."""
         return self._jobs.busy
+
+    async def quiet(self, place_ids: Collection[int], within: float) -> None:
+        """Wait until what is being sent to these places has been sent, for at most `within` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                for place_id in place_ids:
+                    async with self._locks.setdefault(place_id, asyncio.Lock()):
+                        pass
 
     async def close(self, grace: float) -> None:
         """Let sending end; what is cut short is settled at the next start."""

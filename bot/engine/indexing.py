@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ from bot.core.emotion import FLAT
 from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex, MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
-from bot.errors import SearchIndexError, SettingsError
+from bot.errors import SearchIndexError, SettingsError, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,8 @@ GATHER_SECONDS = 2.0
 PATIENCE_SECONDS = 30.0
 """A failing index is tried again after so long."""
 REWRITE_SECONDS = 600.0
+ERASE_ATTEMPTS = 10
+"""How often, a second apart, a database that others read is asked to write itself anew."""
 ERASE_WITHIN = timedelta(hours=6)
 """Bytes of removed rows leave by a full rewrite of the table, gathered over this time."""
 
@@ -69,6 +71,7 @@ class Indexer:
         self._erase_bytes = erase_bytes
         self._now = now
         self._wake = asyncio.Event()
+        self._working = asyncio.Lock()  # what reads, encodes and writes keys: one at a time
 
     def wake(self) -> None:
         """There is something new."""
@@ -104,14 +107,19 @@ class Indexer:
     async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Do all that waits now; the number of memories indexed."""
         done = 0
-        while await self._erase():
-            pass
-        while count := await self._step():
+        async with self._working:
+            while await self._erase():
+                pass
+        while count := await self._locked_step():
             done += count
             if progress is not None:
                 progress(done)
             await self._index.maintain()
         return done
+
+    async def _locked_step(self) -> int:
+        async with self._working:
+            return await self._step()
 
     async def _step(self) -> int:
         memories = await self._memories.to_index(self._encoder.id, BATCH)
@@ -160,6 +168,36 @@ class Indexer:
         if pairs:
             await self._memories.erased([memory_id for _, memory_id in pairs])
         return len(pairs)
+
+    async def erase_now(self, space_ids: Collection[int], dropped: Collection[int] = ()) -> None:
+        """On return no key that waits to leave, and no byte of one or of a deleted text, is left.
+
+        `dropped` spaces lose their whole index. StorageError when the database stays busy.
+        """
+        async with self._working:
+            await self._rewrite_database()
+            try:
+                while await self._erase():
+                    pass
+                for space_id in dropped:
+                    await self._index.drop_space(space_id)
+                now = self._now()
+                waiting = {space_id for space_id, _ in await self._memories.to_rewrite()}
+                for space_id in sorted(waiting.union(space_ids)):
+                    await self._index.rewrite(space_id)
+                    await self._memories.rewritten(space_id, now)
+            except SearchIndexError as problem:
+                log.warning("The search index is thrown away and built again: %s", problem)
+                await self._index.reset()
+                await self._memories.restart_index(self._encoder.id)
+        self.wake()
+
+    async def _rewrite_database(self) -> None:
+        for _ in range(ERASE_ATTEMPTS):
+            if await self._erase_bytes():
+                return
+            await asyncio.sleep(1.0)
+        raise StorageError("The database is too busy to be written anew; it is tried again later.")
 
     async def rewrite_due(self, *, at_once: bool = False) -> float:
         """Write anew what has held removed bytes for long enough; seconds until the next look."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RESTART_SECONDS = 5.0
 """A service that failed starts again after so long."""
@@ -22,13 +26,18 @@ class Jobs:
     """Owns tasks until they end or `close` ends them."""
 
     def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     @property
     def busy(self) -> bool:
         """Whether anything is running."""
         return bool(self._tasks)
+
+    @property
+    def closing(self) -> bool:
+        """Whether no new work is taken any more."""
+        return self._closing
 
     def start(self, work: Coroutine[object, object, object], *, name: str) -> asyncio.Task[object]:
         """Run `work` now. A failure is logged once with a reference id and goes no further."""
@@ -39,6 +48,21 @@ class Jobs:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def run(self, work: Coroutine[object, object, T], *, name: str) -> T:
+        """The result of `work`, which goes on to its end when the one who waits for it is cancelled."""
+        if self._closing:
+            work.close()
+            raise RuntimeError("no new work while closing")
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.debug("%s failed: %s", task.get_name(), type(task.exception()).__name__)
 
     def keep(self, work: Callable[[], Awaitable[None]], *, name: str) -> asyncio.Task[object]:
         """Run a service that should never end; after a failure it starts again."""
@@ -88,3 +112,30 @@ class Jobs:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Service:
+    """A service of some `Jobs` that can be stopped for a while: what it was doing is thrown away."""
+
+    def __init__(self, jobs: Jobs, work: Callable[[], Awaitable[None]], *, name: str) -> None:
+        self._jobs = jobs
+        self._work = work
+        self._name = name
+        self._task: asyncio.Task[object] | None = None
+
+    def start(self) -> None:
+        """Run it from now on."""
+        self._task = self._jobs.keep(self._work, name=self._name)
+
+    @asynccontextmanager
+    async def stopped(self) -> AsyncIterator[None]:
+        """Nothing of it runs inside the block. One block at a time."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        try:
+            yield
+        finally:
+            if task is not None and not self._jobs.closing:
+                self.start()

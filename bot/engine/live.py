@@ -49,6 +49,13 @@ class LiveScenes:
         if entry:
             entry.place = replace(entry.place, name=place.name)
 
+    def without_member(self, member_id: int) -> None:
+        """No copy of an alias of theirs stays."""
+        for entry in self._places.values():
+            if entry.live is not None and member_id in entry.live.aliases:
+                kept = {owner: alias for owner, alias in entry.live.aliases.items() if owner != member_id}
+                entry.live = replace(entry.live, aliases=kept)
+
     def forget(self, place_id: int) -> None:
         """The place is gone."""
         self._places.pop(place_id, None)

@@ -34,6 +34,11 @@ class Options:
             self._proxied[space_id] = await self._store.value(_proxy_key(space_id)) is not None
             self._spaces[space_id] = await self._store.options(space_id)
 
+    def forget(self, space_id: int) -> None:
+        """The space's settings are gone, or must be read again."""
+        self._spaces.pop(space_id, None)
+        self._proxied.pop(space_id, None)
+
     def proxies_seen(self, space_id: int) -> bool:
         """Whether a proxy app ever posted in a scene of this space: its members' messages may be replaced."""
         return self._proxied.get(space_id, False)

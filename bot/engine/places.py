@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
 from bot.core.events import MessagePosted
 from bot.core.ports import JournalOutcome
 from bot.core.types import Place
 from bot.engine.actor import Answer, Change, Conduct, PlaceActor, T
 from bot.engine.jobs import Jobs
 from bot.engine.live import LiveScenes
+from bot.engine.state import PlaceState
 
 
 class Places:
@@ -40,6 +45,37 @@ class Places:
     def wake(self, place: Place) -> None:
         """Load a place, so that what it still owes is answered."""
         self._actor(place).nudge()
+
+    @asynccontextmanager
+    async def held(self, space_ids: Collection[int], *, within: float) -> AsyncIterator[list[int]]:
+        """Stop the places of these spaces that are awake; afterwards they know what the store says.
+
+        Replies in the making are given up (and made again if they are still owed). Yields the places' ids.
+        TimeoutError when a place does not come to a stop.
+        """
+        released = asyncio.Event()
+        actors = self._of_spaces(space_ids)
+        stopped = {actor.place.id: asyncio.Event() for actor in actors}
+
+        async def stop(state: PlaceState) -> None:
+            state.forget_members()
+            stopped[state.place.id].set()
+            await released.wait()
+
+        for actor in actors:
+            actor.later(stop)
+        try:
+            async with asyncio.timeout(within):
+                for event in stopped.values():
+                    await event.wait()
+            yield list(stopped)
+        finally:
+            released.set()
+            for actor in self._of_spaces(space_ids):
+                actor.reload()
+
+    def _of_spaces(self, space_ids: Collection[int]) -> list[PlaceActor]:
+        return [actor for actor in self._actors.values() if actor.place.space_id in space_ids]
 
     def _actor(self, place: Place) -> PlaceActor:
         actor = self._actors.get(place.id)

@@ -104,6 +104,14 @@ class PlaceState:
     hold_until: datetime | None = None
     """No attempt before this: the model failed a moment ago."""
 
+    def forget_members(self) -> None:
+        """Stop a reply in the making, and let go of what is known of members until the next load."""
+        self.pending = []
+        if self.reply is not None:
+            self.reply.cancel()
+        self.window, self.speakers = [], []
+        self.aliases, self.answered_at, self.cooled = {}, {}, set()
+
     @property
     def cast(self) -> tuple[Persona, ...]:
         """The personas present, in the order they joined."""

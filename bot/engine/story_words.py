@@ -68,6 +68,10 @@ class StoryWords:
         for story in self._stories.values():
             story.stale.update(memory_ids)
 
+    def drop(self) -> None:
+        """Let go of every story; each is read again when it is next searched."""
+        self._stories.clear()
+
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -19,7 +19,7 @@ from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
 from bot.engine.health import Health, HealthLine
 from bot.engine.indexing import Indexer
-from bot.engine.jobs import Jobs
+from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
 from bot.engine.live import LiveScenes
 from bot.engine.memory import Memories
@@ -27,6 +27,7 @@ from bot.engine.notices import NO_SCENE, PAUSED, Notices
 from bot.engine.options import Options
 from bot.engine.personas import Personas
 from bot.engine.places import Places
+from bot.engine.privacy import Privacy
 from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
@@ -60,6 +61,7 @@ class Troupe:
     aliases: Aliases
     memories: Memories
     options: Options
+    privacy: Privacy
     health_report: Health
     places: Places
     live: LiveScenes
@@ -73,6 +75,8 @@ class Troupe:
     store: SceneStore
     messenger: Messenger
     jobs: Jobs
+    notes: Service
+    """Runs the summariser."""
 
     # ------------------------------------------------------------ hearing
     def hear(self, event: Event) -> None:
@@ -90,7 +94,7 @@ class Troupe:
                 text = NO_SCENE if live is None else PAUSED
                 self.notices.hint(event.place, text, reply_to=event.message_id)
             return
-        if not event.text.strip():
+        if not event.text.strip() or not self.privacy.may_store(event):
             return
         self.live.renamed(event.place)
         self.journal.submit(event, proxied=proxied)
@@ -110,6 +114,7 @@ class Troupe:
     # ------------------------------------------------------------ life
     async def prepare(self) -> None:
         """Load which places are live; before the first event."""
+        await self.privacy.catch_up()
         for place in await self.store.places():
             self.live.put(place, None, {})
         for place, live in await self.store.live():
@@ -118,7 +123,7 @@ class Troupe:
             self.live.record_from(place.id, await self.store.seen_until(place.id))
         self.jobs.start(self.journal.run(), name="journal")
         self.jobs.keep(self.indexer.run, name="indexer")
-        self.jobs.keep(self.summariser.run, name="summariser")
+        self.notes.start()
         self.jobs.loop(self.indexer.rewrite_due, name="index rewrites")
         self.indexer.wake()
 

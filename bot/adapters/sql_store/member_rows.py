@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -46,6 +47,8 @@ class MemberRows:
     """Guilds in which the member is known."""
     direct: set[int] = field(default_factory=set)
     """Direct messages, which belong to the member as a whole."""
+    newest: datetime | None = None
+    """When the member's last turn was said."""
     names: dict[int, Names] = field(default_factory=dict)
     """By guild: the names that are the member's alone."""
 
@@ -77,10 +80,12 @@ async def rows_of(connection: AsyncConnection, member_id: int, direct_id: int = 
 async def _said(connection: AsyncConnection, member_id: int, found: MemberRows) -> dict[int, set[str]]:
     names: dict[int, set[str]] = defaultdict(set)
     answers: set[int] = set()
-    which = sa.select(turns.c.id, turns.c.space_id, turns.c.speaker, turns.c.answered_by)
+    columns = (turns.c.id, turns.c.space_id, turns.c.speaker, turns.c.answered_by, turns.c.created_at)
+    which = sa.select(*columns)
     for row in await connection.execute(which.where(turns.c.owner_id == member_id)):
         found.turn_ids.add(row.id)
         names[row.space_id].add(row.speaker)
+        found.newest = max(found.newest or row.created_at, row.created_at)
         if row.answered_by is not None and row.answered_by > 0:
             answers.add(row.answered_by)
     for some in portions(answers):

@@ -147,5 +147,6 @@ async def _counted(connection: AsyncConnection, found: MemberRows) -> Owned:
         notes=len(found.line_ids),
         samples=len(found.sample_ids),
         personas=len(found.made_personas),
-        servers=len(found.spaces) + len(found.direct),
+        space_ids=tuple(sorted(found.spaces | found.direct)),
+        newest=found.newest,
     )

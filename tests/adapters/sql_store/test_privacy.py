@@ -88,7 +88,9 @@ async def test_what_will_go_is_counted_and_nothing_changes(store: SqlStore, stag
     await fill(store, stage)
     before = await everything(store)
     owned = await store.privacy.owned(ZAN)
-    assert (owned.turns, owned.replies, owned.aliases, owned.personas, owned.servers) == (3, 1, 1, 2, 2)
+    assert (owned.turns, owned.replies, owned.aliases, owned.personas) == (3, 1, 1, 2)
+    assert owned.space_ids == (9, DIRECT.id)
+    assert owned.newest is not None
     assert (owned.memories, owned.notes, owned.samples) == (3, 2, 2)
     assert (await store.privacy.owned(4242)).nothing
     assert await everything(store) == before
