@@ -12,6 +12,7 @@ from bot.core import scratchpad as notes_of
 from bot.core.budgets import Budgets, budgets, cut_to
 from bot.core.chat import ChatMessage
 from bot.core.dates import dated
+from bot.core.fences import quoted
 from bot.core.macros import Macros, expand
 from bot.core.names import label_text
 from bot.core.persona_text import PersonaText, persona_text
@@ -23,6 +24,7 @@ from bot.core.window import Count, Fitted, Roster, fit, longest_shown, messages,
 __all__ = [
     "Budgets",
     "Note",
+    "PlacedLore",
     "Prompt",
     "ReplyScene",
     "budgets",
@@ -65,6 +67,20 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedLore:
+    """Lore for a reply, macros filled: what always holds around the card, and what the turns brought up."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    fired: tuple[str, ...] = ()
+    room: int = 0
+    """Tokens that the window leaves for `fired`, whatever fires this time."""
+
+
+NO_LORE: Final = PlacedLore()
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyScene:
     """Everything a reply is made from. Turns come oldest first; those to answer are not in `history`."""
 
@@ -86,6 +102,7 @@ class ReplyScene:
     hints: Sequence[str] = ()
     start_id: int = 0
     """The `start_id` of the last prompt of this place and persona; 0 at first."""
+    lore: PlacedLore = NO_LORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +183,13 @@ def _system(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count)
         "name": label_text(given.persona.name),
         "former": ", ".join(map(label_text, given.persona.former_names)),
     }
+    lore = {"lore_before": _world(given.lore.before), "lore_after": _world(given.lore.after)}
     intro = prompts.fill("reply_intro", name=values["name"])
     empty = dict.fromkeys(("description", "personality", "scenario", "samples", "standing", "scratchpad"), "")
-    frame = count(prompts.fill("reply_system", **{**values, **empty, "intro": intro}))
+    frame = count(prompts.fill("reply_system", **{**values, **empty, **lore, "intro": intro}))
     room = budgets.system - budgets.scratchpad - budgets.standing - frame
     text = persona_text(given.persona, given.samples, macros.with_original(intro), room=room, count=count)
-    filled = {**values, **_persona_values(text, intro), "standing": wishes, "scratchpad": notes}
+    filled = {**values, **lore, **_persona_values(text, intro), "standing": wishes, "scratchpad": notes}
     whole = prompts.fill("reply_system", **filled)
     parts = {"card": text.tokens(count), "standing": count(wishes), "scratchpad": count(notes)}
     parts["system"] = max(0, count(whole) - sum(parts.values()))
@@ -186,6 +204,19 @@ def _persona_values(text: PersonaText, intro: str) -> dict[str, str]:
         "scenario": text.scenario,
         "samples": "\n---\n".join(text.samples),
     }
+
+
+def _world(texts: Sequence[str]) -> str:
+    return "\n".join("\n".join(_safe_lines(text)) for text in texts)
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(_safe_lines(text))
+
+
+def _safe_lines(text: str) -> list[str]:
+    """Return the lines of a moderator's text that stays inside its block, blank ones left out."""
+    return [line.rstrip() for line in quoted(text).splitlines() if line.strip()]
 
 
 def _standing(given: ReplyScene, budgets: Budgets, count: Count) -> str:
@@ -204,6 +235,7 @@ def _window(given: ReplyScene, system: int, budgets: Budgets, count: Count) -> F
     longest = longest_shown(budgets.context // 2)
     asked = count(_turns(given, _LONGEST_ANSWERED))
     last = budgets.recall + max(budgets.last, min(asked, budgets.room // 4) + budgets.last // 2)
+    last += given.lore.room
     return fit(
         turns,
         budget=max(0, budgets.room - system - last),
@@ -250,7 +282,9 @@ def _notes(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count) 
     mood = one_line(given.mood)
     present = _present(given)
     hints = map(one_line, [*given.hints, cut_to(after, budgets.last, count)])
+    lore = "\n".join(f"- {_indented(text)}" for text in given.lore.fired)
     return {
+        "lore": prompts.fill("notes.lore", lore=lore) if lore else "",
         "mood": prompts.fill("notes.mood", name=name, mood=mood) if mood and mood != CALM else "",
         "present": prompts.fill("notes.present", names=", ".join(present)) if len(present) > 2 else "",
         "hints": "\n".join(hint for hint in hints if hint),

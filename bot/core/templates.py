@@ -12,9 +12,10 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reply_intro": "name",
         "reply_system": "intro name former description personality scenario samples scene location situation "
-        "time standing scratchpad",
-        "reply_last": "before memories mood present hints turns",
+        "time standing scratchpad lore_before lore_after",
+        "reply_last": "before memories lore mood present hints turns",
         "notes.memories": "name memories",
+        "notes.lore": "lore",
         "notes.mood": "name mood",
         "notes.present": "names",
         "hints.repeated": "",
