@@ -25,5 +25,7 @@ async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sta
 async def table(request: pytest.FixtureRequest, running: Stage) -> AsyncIterator[Table]:
     """A guild for one test. Afterwards the bot must have logged no error and broken no rule of Discord."""
     running.restore()
+    if not running.bot.running:  # a test before this one failed between stop and start
+        await running.up()
     yield await Table.lay(running, request.node.name[:90])
     running.check()
