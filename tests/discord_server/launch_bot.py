@@ -51,4 +51,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    from bot.lifetime import end_process  # the way `python -m bot` ends
+
+    end_process(main(sys.argv[1:]))
