@@ -50,7 +50,7 @@ def train(
     if not (trained & judged).any() or not validation.any() or not kept_out.any():
         raise ValueError("the files hold too few labelled lines to train on")
     truth = targets(lines)
-    head = _fit(vectors[trained], truth[trained], _weights(lines)[trained], seed, progress)
+    head = _fit(vectors[trained], truth[trained], _weights(lines)[trained], seed, progress).rounded()
     thresholds = best_thresholds(head.probabilities(vectors[validation]), truth[validation])
     EmotionHead(name, head, thresholds).write(out)
     figures = measure(EmotionHead.read(out), vectors[kept_out], truth[kept_out])

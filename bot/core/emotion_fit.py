@@ -15,6 +15,8 @@ HIDDEN: Final = 256
 SCALE: Final = 8.0
 """Unit vectors of some hundred numbers are small; this brings them to the size layers learn well with."""
 _BATCH: Final = 128
+_JUST_BELOW: Final = 0.999
+"""A cut stands a hair below the line it was taken from, so that rounding does not push that line out."""
 _BETAS: Final = (0.9, 0.999)
 
 
@@ -32,6 +34,11 @@ class HeadWeights:
         hidden = np.maximum(vectors * np.float32(SCALE) @ self.first + self.first_bias, 0)
         logits = np.clip(hidden @ self.second + self.second_bias, -30, 30)
         return np.asarray(1 / (1 + np.exp(-logits)), dtype=np.float32)
+
+    def rounded(self) -> HeadWeights:
+        """Return the weights as half precision stores them: thresholds must fit what will be read back."""
+        layers = (self.first, self.first_bias, self.second, self.second_bias)
+        return HeadWeights(*(layer.astype(np.float16).astype(np.float32) for layer in layers))
 
 
 def fit(
@@ -82,7 +89,7 @@ def best_thresholds(probabilities: Floats, targets: Floats) -> Floats:
         cuts = np.quantile(probabilities[:, column], np.linspace(0.3, 0.99, 100))
         scores = [f1(probabilities[:, column] >= cut, targets[:, column] > 0) for cut in cuts]
         smooth = np.convolve(np.pad(scores, 3, mode="edge"), np.ones(7) / 7, mode="valid")
-        chosen.append(float(cuts[int(np.argmax(smooth))]))
+        chosen.append(float(cuts[int(np.argmax(smooth))]) * _JUST_BELOW)
     return np.array(chosen, dtype=np.float32)
 
 
