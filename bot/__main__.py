@@ -74,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
     reindex = commands.add_parser("reindex", help="build the search index again from the database")
     reindex.set_defaults(command=_reindex)
+    forget = commands.add_parser("forget", help="forget a Discord user everywhere, down to the last byte")
+    forget.add_argument("user_id", type=_discord_id, metavar="USER_ID", help="the user's number")
+    forget.set_defaults(command=_forget)
+    purge = commands.add_parser("purge", help="remove a server with all that belongs to it")
+    purge.add_argument("guild_id", type=_discord_id, metavar="GUILD_ID", help="the server's number")
+    purge.set_defaults(command=_purge)
     train = commands.add_parser("train-emotion", help="train the head that reads feelings from vectors")
     train.add_argument("files", nargs="+", type=Path, metavar="FILE", help="labelled lines in XED's form")
     train.add_argument("--out", type=Path, metavar="FILE", help="where the weights go (else the bot's own)")
@@ -111,6 +117,24 @@ def _reindex(settings: Settings, arguments: argparse.Namespace) -> int:
     from bot.reindex import reindex  # noqa: PLC0415
 
     return lifetime.run(lambda: reindex(settings))
+
+
+def _forget(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.forgetting import forget  # noqa: PLC0415
+
+    return lifetime.run(lambda: forget(settings, arguments.user_id))
+
+
+def _purge(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.forgetting import purge  # noqa: PLC0415
+
+    return lifetime.run(lambda: purge(settings, arguments.guild_id))
+
+
+def _discord_id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no id: expected a number such as 123456789012345678")
+    return int(text)
 
 
 def _train_emotion(settings: Settings, arguments: argparse.Namespace) -> int:

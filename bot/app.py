@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +20,7 @@ from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.emotion_head import EmotionHead
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
+from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.core.chat import Sampling
 from bot.core.ports import Messenger
@@ -77,6 +79,7 @@ async def open_app(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
         models = await _Models.open(settings, store, stack)
+        ledger = await asyncio.to_thread(open_ledger, settings.data_dir)
         troupe = assemble(
             Parts(
                 store=store,
@@ -85,6 +88,7 @@ async def open_app(
                 scorer=EmotionHead.load(encoder.id),
                 messenger=messenger(),
                 prompts=prompts.load(),
+                ledger=ledger,
                 chat=models.chat,
                 background=models.background,
                 now=now,

@@ -8,6 +8,8 @@ from typing import Final
 from bot.app import open_app
 from bot.client import TroupeClient
 from bot.errors import SettingsError
+from bot.forgetting import handlers
+from bot.job_files import JobFolder, do_waiting
 from bot.settings import Settings
 
 _STOP_S: Final = 1.5
@@ -26,6 +28,8 @@ async def serve(settings: Settings) -> int:
     async with open_app(settings, lambda: client.messenger) as app:
         values = app.store.settings
         client.attach(app.troupe, load_value=values.value, save_value=values.set_value)
+        folder, known = JobFolder(settings.data_dir), handlers(app.troupe)
+        app.troupe.jobs.loop(lambda: do_waiting(folder, known), name="jobs of other processes")
         connection = asyncio.create_task(client.serve(token.get_secret_value()), name="discord")
         try:
             await asyncio.shield(connection)
