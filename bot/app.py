@@ -22,6 +22,7 @@ from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import SqlStore, open_store
+from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.chat import Sampling
 from bot.core.ports import Messenger
 from bot.data_lock import owned
@@ -78,17 +79,17 @@ async def open_app(
         index = await stack.enter_async_context(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
-        models = await _Models.open(settings, store, stack)
         ledger = await asyncio.to_thread(open_ledger, settings.data_dir)
+        models = await _Models.open(settings, store, stack)
         troupe = assemble(
             Parts(
                 store=store,
                 index=index,
                 encoder=encoder,
-                scorer=EmotionHead.load(encoder.id),
+                scorer=EmotionHead.load(encoder.id, settings.data_dir),
                 messenger=messenger(),
-                prompts=prompts.load(),
                 ledger=ledger,
+                prompts=prompts.load(),
                 chat=models.chat,
                 background=models.background,
                 now=now,
@@ -100,6 +101,7 @@ async def open_app(
                 score_emotions=settings.emotion_scorer == "model",
                 sampling=models.sampling,
                 on_stream=on_stream,
+                patterns=TimedPatterns,
                 degraded=lambda: _degraded(models.chat),
             )
         )

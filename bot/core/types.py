@@ -55,7 +55,7 @@ class Persona:
     space_id: int
     name: str
     card: Mapping[str, object]
-    temperament: Vector
+    temperament: Vector = field(compare=False)
     """Resting emotion vector, float32[8], 1..10: where the mood returns to."""
     former_names: tuple[str, ...] = ()
     avatar: bytes | None = None
@@ -184,7 +184,7 @@ class MemoryDraft:
     """Who or what a fact is about."""
     story_time: str = ""
     importance: float = 0.0
-    emotion: Vector | None = None
+    emotion: Vector | None = field(default=None, compare=False)
     emotion_source: str | None = None
 
 
