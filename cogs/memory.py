@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from discord import app_commands
 from discord.ext import commands
 
-from bot.core.types import Memory, Place, Scratchpad
+from bot.core.types import Memory, MemoryKind, Place, Scratchpad
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
 from cogs.names import Choices, here, in_time, matching
@@ -38,7 +38,7 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
             await say(interaction, f"I found nothing about “{shorten(query, 80)}” that you may see here.")
             return
         lines = [
-            f"`{one.memory.id}` · {one.when} · {_with_speaker(one.memory, 300)}" for one in found[:FOUND]
+            f"`{one.memory.id}` · {_when(one)} · {_with_speaker(one.memory, 300)}" for one in found[:FOUND]
         ]
         lines.append("-# `/memory forget` with such a number removes one.")
         await say(interaction, "\n".join(lines))
@@ -82,9 +82,16 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
         return await right_of(interaction, self._troupe.options) >= needed
 
 
+def _when(found: FoundMemory) -> str:
+    return f"{found.when} · *{found.earlier}*" if found.earlier else found.when
+
+
 def _with_speaker(memory: Memory, limit: int) -> str:
-    speaker = f"{memory.speaker}: " if memory.speaker else ""
-    return shorten(f"{speaker}{memory.text}", limit)
+    if not memory.speaker:
+        return shorten(memory.text, limit)
+    if memory.kind is MemoryKind.TURN:
+        return shorten(f"{memory.speaker}: {memory.text}", limit)
+    return shorten(f"{memory.text} (as {memory.speaker} said)", limit)
 
 
 def _notes(scratchpad: Scratchpad) -> str:

@@ -17,6 +17,7 @@ PROMPT_SHARE: Final = 0.5
 """A background prompt takes at most this share of the context."""
 MOST_TURNS: Final = 20
 _ANSWER_SHARE: Final = 0.4
+_KNOWN_SHARE: Final = 0.1
 _LEAST_ANSWER: Final = 200
 _PER_TURN: Final = 70
 _ANSWER_FRAME: Final = 300
@@ -31,6 +32,8 @@ class MemoryPrompt:
     messages: tuple[ChatMessage, ...]
     turns: tuple[Turn, ...]
     max_tokens: int
+    known: int = 0
+    """How many of the known facts it shows, from the first."""
 
 
 def background_prompt(
@@ -38,6 +41,7 @@ def background_prompt(
     *,
     scene: Scene,
     lines: Sequence[Line],
+    known: Sequence[str] = (),
     roster: Roster,
     prompts: Prompts,
     context_tokens: int,
@@ -45,10 +49,17 @@ def background_prompt(
 ) -> MemoryPrompt:
     """Return the prompt that brings the notes `lines` up to date with as many of `turns` as fit.
 
-    `turns` are the oldest uncovered ones, oldest first. At least one is shown, cut if it must be.
+    `turns` are the oldest uncovered ones, oldest first. At least one is shown, cut if it must be. `known` are
+    facts that the turns may make untrue, the likeliest first; as many as fit are shown, numbered from 1.
     """
     system = prompts.fill("memory_system")
-    values = {"notes": numbered(lines), "scene": _scene(scene), "emotions": ", ".join(EMOTIONS)}
+    facts = _numbered_facts(known, int(context_tokens * _KNOWN_SHARE), count)
+    values = {
+        "notes": numbered(lines),
+        "known": "\n".join(facts),
+        "scene": _scene(scene),
+        "emotions": ", ".join(EMOTIONS),
+    }
     room = int(context_tokens * PROMPT_SHARE) - count(system)
     room -= count(prompts.fill("memory_task", turns="", **values))
     shown, text = _numbered_turns(turns, roster, room, count)
@@ -59,6 +70,7 @@ def background_prompt(
         ),
         shown,
         _answer_room(_ANSWER_FRAME + count(values["notes"]) // 2 + _PER_TURN * len(shown), context_tokens),
+        known=len(facts),
     )
 
 
@@ -77,6 +89,13 @@ def emotion_prompt(
         shown,
         _answer_room(60 + _PER_TURN * len(shown), context_tokens),
     )
+
+
+def _numbered_facts(known: Sequence[str], room: int, count: Count) -> list[str]:
+    lines = [f"{number}: {one_line(text)}" for number, text in enumerate(known, 1)]
+    while lines and count("\n".join(lines)) > room:
+        lines.pop()
+    return lines
 
 
 def _numbered_turns(

@@ -55,3 +55,8 @@ def dated(then: datetime, now: datetime, story_time: str = "") -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{max(number, 1)} {word}{'' if number <= 1 else 's'} ago"
+
+
+def earlier(until: datetime | None, now: datetime) -> str:
+    """Return how something is marked that another thing replaced: "earlier, until 3 days ago"."""
+    return f"earlier, until {ago(until, now)}" if until else "earlier"

@@ -11,7 +11,7 @@ from typing import Final
 from bot.core import scratchpad as notes_of
 from bot.core.budgets import Budgets, budgets, cut_to
 from bot.core.chat import ChatMessage
-from bot.core.dates import dated
+from bot.core.dates import dated, earlier
 from bot.core.fences import quoted
 from bot.core.macros import Macros, expand
 from bot.core.names import label_text
@@ -52,17 +52,20 @@ class Note:
     kind: MemoryKind = MemoryKind.TURN
     story_time: str = ""
     earlier: bool = False
+    until: datetime | None = None
+    """When the newer one came to hold, where that is known."""
 
     @classmethod
-    def of(cls, memory: Memory) -> Note:
-        """Return the note of a stored memory."""
+    def of(cls, memory: Memory, *, until: datetime | None = None) -> Note:
+        """Return the note of a stored memory; `until` when another replaced it."""
         return cls(
             text=memory.text,
             when=memory.created_at,
             speaker=memory.speaker,
             kind=memory.kind,
             story_time=memory.story_time,
-            earlier=memory.superseded_by is not None,
+            earlier=memory.superseded_by is not None or until is not None,
+            until=until,
         )
 
 
@@ -326,7 +329,8 @@ def _fitting(given: ReplyScene, room: int, count: Count) -> list[Note]:
 
 
 def _note_line(note: Note, given: ReplyScene) -> str:
-    tag = "[earlier] " if note.earlier else ""
+    tag = f"[{earlier(note.until, given.now)}] " if note.earlier else ""
     when = dated(note.when, given.now, one_line(note.story_time))
-    speaker = f", {label_text(note.speaker)}" if note.speaker and note.kind is MemoryKind.TURN else ""
+    said = "" if note.kind is MemoryKind.TURN else "as said by "
+    speaker = f", {said}{label_text(note.speaker)}" if note.speaker else ""
     return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"

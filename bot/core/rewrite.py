@@ -43,7 +43,14 @@ REWRITE_SCHEMA: Final[Mapping[str, object]] = {
             ["section", "text", "turns"],
         ),
         "facts": _listed(
-            {"about": _STRING, "text": _STRING, "turns": _INTEGERS, "when": _STRING},
+            {
+                "about": _STRING,
+                "kind": {"type": "string", "enum": ["person", "place", "thing", "oath", "debt"]},
+                "text": _STRING,
+                "turns": _INTEGERS,
+                "when": _STRING,
+                "replaces": _INTEGERS,
+            },
             ["about", "text", "turns"],
         ),
         "triggers": _listed({"text": _STRING, "turns": _INTEGERS}, ["text", "turns"]),
@@ -62,6 +69,10 @@ class Fact:
     text: str
     sources: tuple[int, ...]
     story_date: str = ""
+    kind: str = ""
+    """The answer's word for what it is about: person, place, thing, oath or debt."""
+    replaces: tuple[int, ...] = ()
+    """Ids of older facts that it makes untrue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,7 @@ class _Given:
 
     turn_ids: tuple[int, ...]
     current: tuple[Line, ...]
+    known: tuple[int, ...] = ()
 
     def sources(self, value: Any) -> tuple[int, ...]:
         """The turns named; all of the batch when none is named well."""
@@ -104,6 +116,7 @@ def parse_rewrite(
     *,
     turn_ids: Sequence[int],
     current: Sequence[Line],
+    known: Sequence[int] = (),
     texts: Sequence[str] = (),
     truncated: bool = False,
 ) -> Rewrite | Refused:
@@ -111,6 +124,7 @@ def parse_rewrite(
 
     Every line's sources are turn ids and never empty. Kept lines keep theirs; a line made from old ones
     takes theirs over. Notes about how to play stay until the answer drops or replaces them by number.
+    `known` are the ids of the facts that were shown, numbered from 1.
     `texts` are the turns' texts: notes in another script than theirs are refused.
     """
     refused = _unreadable(text, truncated)
@@ -119,7 +133,7 @@ def parse_rewrite(
     answer = next((found for found in map(_as_answer, loose_json.read_all(text)) if found), None)
     if answer is None:
         return Refused("it refuses" if is_refusal(text) else "it holds no notes")
-    given = _Given(tuple(turn_ids), tuple(current))
+    given = _Given(tuple(turn_ids), tuple(current), tuple(known))
     fresh = list(_lines(answer, given))
     kept = _kept(answer, fresh, given)
     if kept is None:
@@ -266,7 +280,14 @@ def _facts(answer: Mapping[str, Any], given: _Given) -> Iterator[Fact]:
             seen.add(fold(text))
             when = entry.get("when", entry.get("story_date", entry.get("date")))
             sources = given.sources(entry.get("turns", entry.get("sources")))
-            yield Fact(_short(entry.get("about", entry.get("subject"))), text, sources, _short(when))
+            yield Fact(
+                about=_short(entry.get("about", entry.get("subject"))),
+                text=text,
+                sources=sources,
+                story_date=_short(when),
+                kind=_short(entry.get("kind", entry.get("type"))).casefold(),
+                replaces=chosen(entry.get("replaces", entry.get("supersedes")), given.known),
+            )
 
 
 def _triggers(answer: Mapping[str, Any], given: _Given) -> Iterator[Trigger]:

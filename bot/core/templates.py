@@ -23,7 +23,7 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.empty": "name",
         "hints.continue": "name",
         "memory_system": "",
-        "memory_task": "notes scene turns emotions",
+        "memory_task": "notes known scene turns emotions",
         "emotion_system": "",
         "emotion_task": "turns emotions",
     }

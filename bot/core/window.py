@@ -80,6 +80,10 @@ class Roster:
         key = _key(speaker_of(turn))
         return self.labels.get(key) or self.joined([turn]).labels[key]
 
+    def label_of(self, speaker: Speaker) -> str:
+        """Return the tag of a speaker; the plain name when there is none."""
+        return self.labels.get(_key(speaker)) or label_text(speaker.name)
+
     @property
     def members(self) -> tuple[str, ...]:
         """The tags of those who are no personas, in order."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
+from bot.core.knowledge import KnowledgeStore
 from bot.core.ports import (
     EmotionScorer,
     Encoder,
@@ -31,6 +32,7 @@ from bot.engine.eraser import Eraser
 from bot.engine.indexing import Feeling, Indexer
 from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
+from bot.engine.known_facts import KnownFacts
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
 from bot.engine.memory import Memories
@@ -61,6 +63,8 @@ class Store(Protocol):
     def memories(self) -> MemoryStore: ...
     @property
     def settings(self) -> SettingsStore: ...
+    @property
+    def knowledge(self) -> KnowledgeStore: ...
 
     async def erase_bytes(self) -> bool:
         """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
@@ -138,6 +142,9 @@ def assemble(parts: Parts) -> Troupe:
         personas=store.personas,
         memories=store.memories,
         index=parts.index,
+        known_facts=KnownFacts(
+            knowledge=store.knowledge, memories=store.memories, index=parts.index, encoder=parts.encoder
+        ),
         places=places,
         model=parts.background,
         slots=slots if parts.background is parts.chat else FairSlots(parts.concurrency),

@@ -19,7 +19,6 @@ from bot.core.speech import StopWatcher, Voices
 from bot.core.splitting import split
 from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
-from bot.core.types import MemoryKind
 from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
@@ -225,7 +224,7 @@ class Conversation:
             request.mood, temperament=request.persona.temperament, heard=found.heard, now=given.now
         )
         notes = [
-            Note(item.text, item.created_at, speaker=item.speaker, kind=MemoryKind(item.kind))
+            Note.of(found.memories[item.memory_id], until=found.until.get(item.memory_id))
             for item in found.choice.items
         ]
         return replace(given, notes=notes, mood=moods.describe(mood))

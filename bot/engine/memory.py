@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.core.dates import dated
+from bot.core.dates import dated, earlier
 from bot.core.events import MessagesDeleted
 from bot.core.ports import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
@@ -23,6 +23,8 @@ class FoundMemory:
     memory: Memory
     score: float
     when: str
+    earlier: str = ""
+    """Until when it held, if a newer memory replaced it."""
 
 
 class Memories:
@@ -55,8 +57,13 @@ class Memories:
         found = await self._recaller.find(scene, query, persona_id=persona_id, limit=limit)
         now = self._now()
         return [
-            FoundMemory(memory, score, dated(memory.created_at, now, memory.story_time))
-            for memory, score in found
+            FoundMemory(
+                memory,
+                score,
+                dated(memory.created_at, now, memory.story_time),
+                earlier(until, now) if until else "",
+            )
+            for memory, score, until in found
         ]
 
     async def scratchpad(self, place_id: int) -> Scratchpad:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from bot.core.candidates import Candidate, Query, Recalled, RecallSettings
 from bot.core.choosing import Choice, choose
@@ -15,6 +16,7 @@ from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, Memory
 from bot.core.query_hints import is_question
 from bot.core.recall import observe, rank
 from bot.core.strategies import SourceStats, Strategy
+from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, Scene, Turn
 from bot.core.vectors import Vector
 from bot.engine.story_words import StoryWords
@@ -48,6 +50,10 @@ class Recollection:
     """What was recalled, with the numbers behind it."""
 
     choice: Choice = field(default_factory=Choice)
+    memories: Mapping[int, Memory] = field(default_factory=dict)
+    """The chosen memories, as far as the persona knows: replaced only by what it witnessed."""
+    until: Mapping[int, datetime] = field(default_factory=dict)
+    """When those of them that a newer one replaced ceased to hold."""
     heard: Vector | None = None
     """The emotion of the members' last words; None when the encoder is not there yet."""
     query: Query | None = None
@@ -102,6 +108,8 @@ class Recaller:
         query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
         ranked = rank(pool.candidates, query, wanted.settings, self._stats)
         self._stats = observe(pool.candidates, query, self._stats)
+        newer = await self._newer(pool.memories, asked.scope)
+        ranked = with_newer(ranked, newer)
         shown = {turn.id for turn in wanted.shown}
         choice = choose(
             ranked,
@@ -112,12 +120,21 @@ class Recaller:
             cooling=() if is_question(text) else wanted.cooling,
             most=wanted.settings.most,
         )
-        return Recollection(choice, heard, query, wanted.settings.strategy)
+        known = pool.memories | {memory.id: memory for memory in newer.values()}
+        return Recollection(
+            choice=choice,
+            memories={item.memory_id: _as_known(known[item.memory_id], newer) for item in choice.items},
+            until={old: holds.created_at for old, holds in newer.items()},
+            heard=heard,
+            query=query,
+            strategy=wanted.settings.strategy,
+        )
 
     async def find(
         self, scene: Scene, query: str, *, persona_id: int | None, limit: int
-    ) -> list[tuple[Memory, float]]:
-        """The story's memories for a member's search, best first, feeling left aside."""
+    ) -> list[tuple[Memory, float, datetime | None]]:
+        """The story's memories for a member's search, best first, feeling left aside; with each until when it
+        held, if another replaced it."""
         if persona_id is None:
             audiences = self._memories.audiences_of(scene.story_id)
         else:
@@ -126,7 +143,13 @@ class Recaller:
         vector, asked = await asyncio.gather(self._vector(text), self._ask(scene, text, audiences))
         pool = await self._pool(asked, vector, None)
         ranked = rank(pool.candidates, Query(text, pool.ceiling, pool.ceiling_context))
-        return [(pool.memories[item.memory_id], item.score) for item in ranked[:limit]]
+        newer = await self._newer(pool.memories, asked.scope)
+        known = pool.memories | {memory.id: memory for memory in newer.values()}
+        until = {old: holds.created_at for old, holds in newer.items()}
+        return [
+            (known[item.memory_id], item.score, until.get(item.memory_id))
+            for item in with_newer(ranked, newer)[:limit]
+        ]
 
     def forget(self, memory_ids: Collection[int]) -> None:
         """These changed or are gone."""
@@ -178,6 +201,19 @@ class Recaller:
         candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
         return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
 
+    async def _newer(self, memories: Mapping[int, Memory], scope: Scope) -> dict[int, Memory]:
+        """What holds now instead of memories that were replaced, as far as it may be seen: for somebody who
+        never heard the newer, the older is still true."""
+        known, asked = dict(memories), set[int]()
+        while True:
+            after = {memory.superseded_by for memory in known.values() if memory.superseded_by is not None}
+            missing = after - known.keys() - asked
+            if not missing:
+                return newest_in_line(known)
+            asked |= missing
+            found = await self._memories.by_ids(missing)
+            known |= {memory.id: memory for memory in found if _inside(memory, scope)}
+
     async def _near(self, scope: Scope, vector: Vector | None, emotion: Vector | None) -> dict[int, IndexHit]:
         if vector is None:
             return {}
@@ -201,6 +237,11 @@ class Recaller:
         except SearchIndexError as problem:
             log.warning("The search index failed; words serve: %s", problem)
             return {}
+
+
+def _as_known(memory: Memory, newer: Mapping[int, Memory]) -> Memory:
+    holds = newer.get(memory.id)
+    return replace(memory, superseded_by=holds.id if holds else None)
 
 
 def _inside(memory: Memory, scope: Scope) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -14,9 +14,11 @@ from bot.core.chat import ChatModel, Completion
 from bot.core.ports import MemoryIndex, MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, parse_rewrite
 from bot.core.templates import Prompts
-from bot.core.types import NOBODY, MemoryDraft, MemoryKind, Place, Scene, Scratchpad, Trigger, Turn
+from bot.core.types import NOBODY, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
+from bot.engine.drafting import Reading, drafts, pointed, sources_of
+from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import Limits
 from bot.engine.options import Options
 from bot.engine.places import Places
@@ -35,10 +37,6 @@ MOST_TURNS = 60
 FEWEST_TURNS = 4
 MOST_REFUSALS = 6
 """After so many unusable answers, each over fewer turns, the oldest turns are covered without new notes."""
-MOST_KEPT_FACTS = 12
-MOST_KEPT_TRIGGERS = 8
-MOST_TRIGGERED = 3
-"""A trigger leads to so many turns at most."""
 
 
 @dataclass(slots=True)
@@ -72,6 +70,7 @@ class Summariser:
         personas: PersonaStore,
         memories: MemoryStore,
         index: MemoryIndex,
+        known_facts: KnownFacts,
         places: Places,
         model: ChatModel,
         slots: FairSlots,
@@ -90,6 +89,7 @@ class Summariser:
         self._personas = personas
         self._memories = memories
         self._index = index
+        self._known_facts = known_facts
         self._places = places
         self._model = model
         self._slots = slots
@@ -192,12 +192,13 @@ class Summariser:
         if scene is None or not turns:
             due.uncovered = 0
             return
-        roster = await self._roster(scene)
+        reading = await self._reading(scene, turns)
         prompt = background_prompt(
             turns,
             scene=scene,
             lines=before.lines,
-            roster=roster,
+            known=shown(reading.known),
+            roster=reading.roster,
             prompts=self._prompts,
             context_tokens=self._context_tokens,
             count=self._model.count_tokens,
@@ -210,6 +211,7 @@ class Summariser:
             completion.text,
             turn_ids=[turn.id for turn in read],
             current=before.lines,
+            known=[fact.memory.id for fact in reading.known[: prompt.known]],
             texts=[turn.text for turn in read],
             truncated=completion.truncated,
         )
@@ -221,9 +223,9 @@ class Summariser:
                 return
             # Nothing is lost: these turns stay verbatim in the long-term memory.
             answer = Rewrite(before.lines, replaced=(), facts=(), emotions={}, triggers=())
-        await self._keep(due, scene, before, answer, read)
+        await self._keep(due, reading, before, answer, read)
         if self._score_emotions:
-            await self._score(due, scene, roster, read)
+            await self._score(due, scene, reading.roster, read)
 
     async def _ask(
         self,
@@ -257,14 +259,16 @@ class Summariser:
         return replace(completion, truncated=completion.truncated or watcher.stopped)
 
     async def _keep(
-        self, due: _Due, scene: Scene, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
+        self, due: _Due, reading: Reading, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
     ) -> None:
         """Store the new notes through the place's actor; a stale answer is dropped and asked for anew."""
-        drafts = await self._drafts(scene, answer)
+        scene = reading.scene
+        turns = {turn.id: turn for turn in await self._turns.by_ids(sources_of(answer))}
+        made = drafts(answer, reading, turns)
 
         async def change(state: PlaceState) -> Scratchpad | None:
             after = await self._scenes.rewrite(
-                before, answer.lines, [turn.id for turn in read], drafts, _pointed(answer.triggers)
+                before, answer.lines, [turn.id for turn in read], made, pointed(answer.triggers)
             )
             if after is not None and state.scene is not None and state.scene.id == scene.id:
                 await self._take_notes(state, after)
@@ -279,27 +283,6 @@ class Summariser:
         due.failures, due.refusals, self.failure = 0, 0, ""
         await self._feel(scene, answer.emotions)
         self._wake_indexer()
-
-    async def _drafts(self, scene: Scene, answer: Rewrite) -> list[MemoryDraft]:
-        """Replaced lines become snapshots; facts become memories of those who witnessed all their sources."""
-        ids = {turn_id for line in answer.replaced for turn_id in line.sources}
-        ids |= {turn_id for fact in answer.facts for turn_id in fact.sources}
-        turns = {turn.id: turn for turn in await self._turns.by_ids(ids)}
-        found: list[MemoryDraft] = []
-        for line in answer.replaced:
-            draft = _draft(MemoryKind.SNAPSHOT, scene, line.text, _known(line.sources, turns))
-            found += [draft] if draft else []
-        for fact in answer.facts[:MOST_KEPT_FACTS]:
-            draft = _draft(
-                MemoryKind.FACT,
-                scene,
-                fact.text,
-                _known(fact.sources, turns),
-                subject=fact.about,
-                story_time=fact.story_date or "",
-            )
-            found += [draft] if draft else []
-        return found
 
     async def _score(self, due: _Due, scene: Scene, roster: Roster, read: Sequence[Turn]) -> None:
         """The paper's way: a call of its own that reasons and scores each text."""
@@ -328,45 +311,10 @@ class Summariser:
         by_memory = {memory: emotions[turn] for turn, memory in memories.items()}
         await self._index.set_emotions(scene.space_id, by_memory)
 
-    async def _roster(self, scene: Scene) -> Roster:
-        cast = [await self._personas.get(persona_id) for persona_id in scene.cast]
-        speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
-        return Roster.of([persona for persona in cast if persona is not None], speakers)
-
-
-def _pointed(triggers: Sequence[Trigger]) -> list[Trigger]:
-    """The triggers that say which turns they mean: one that could mean any would pull up all of them."""
-    return [trigger for trigger in triggers if len(trigger.sources) <= MOST_TRIGGERED][:MOST_KEPT_TRIGGERS]
-
-
-def _known(sources: Collection[int], turns: Mapping[int, Turn]) -> list[Turn]:
-    return [turns[turn_id] for turn_id in sources if turn_id in turns and turns[turn_id].text]
-
-
-def _draft(
-    kind: MemoryKind,
-    scene: Scene,
-    text: str,
-    sources: Sequence[Turn],
-    *,
-    subject: str = "",
-    story_time: str = "",
-) -> MemoryDraft | None:
-    if not sources:
-        return None
-    witnesses = set(sources[0].witnesses).intersection(*(turn.witnesses for turn in sources))
-    owners = {turn.owner_id for turn in sources if turn.owner_id != NOBODY}
-    return MemoryDraft(
-        kind=kind,
-        space_id=scene.space_id,
-        place_id=scene.place_id,
-        story_id=scene.story_id,
-        scene_id=scene.id,
-        text=text,
-        created_at=max(turn.created_at for turn in sources),
-        witnesses=tuple(sorted(witnesses)),
-        sources=tuple(turn.id for turn in sources),
-        owner_ids=tuple(sorted(owners)),
-        subject=subject,
-        story_time=story_time or scene.story_time,
-    )
+    async def _reading(self, scene: Scene, turns: Sequence[Turn]) -> Reading:
+        found = [await self._personas.get(persona_id) for persona_id in scene.cast]
+        cast = tuple(persona for persona in found if persona is not None)
+        members = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
+        speakers = (*(Speaker(NOBODY, persona.name, persona.id) for persona in cast), *members)
+        known = await self._known_facts.near(scene, turns)
+        return Reading(scene, Roster.of(cast, members), cast, speakers, known)

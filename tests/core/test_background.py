@@ -104,3 +104,22 @@ def test_the_form_of_emotions_is_one_that_is_read() -> None:
     form = prompt.messages[1].content.rsplit("\n", 1)[1]
     assert set(parse_emotions(f"Sure!\n```json\n{form}\n```", ids=[11, 12, 13])) == {11}
     assert parse_emotions("I cannot say.", ids=[11]) == {}
+
+
+def test_known_facts_are_numbered_and_as_many_as_fit() -> None:
+    facts = [f"(Alice) Her horse number {number} is called Storm." for number in range(1, 60)]
+    prompt = background_prompt(
+        TURNS,
+        scene=scene(),
+        lines=LINES,
+        known=facts,
+        roster=ROSTER,
+        prompts=PROMPTS,
+        context_tokens=4096,
+        count=COUNT,
+    )
+    text = prompt.messages[1].content
+    assert "1: (Alice) Her horse number 1 is" in text
+    assert 5 < prompt.known < 40
+    assert f"\n{prompt.known}: " in text and f"\n{prompt.known + 1}: " not in text
+    assert "known_facts" not in made(TURNS).messages[1].content

@@ -51,7 +51,7 @@ NOTES = (
         story_time="the night of the feast",
     ),
     Note("My horse is called Storm", START, "Alice", earlier=True),
-    Note("Alice is allergic to nuts.", START + timedelta(days=20, hours=20), "Alice", kind=MemoryKind.FACT),
+    Note("Alice is allergic to nuts.", START + timedelta(days=20, hours=20), kind=MemoryKind.FACT),
 )
 
 
@@ -376,3 +376,17 @@ def test_budgets(context: int, reply: int, recall: int | None, expected: int) ->
     assert room.recall == expected
     assert room.reply == min(reply, context // 4)
     assert room.system + room.recall + room.last < room.room
+
+
+def test_a_fact_that_rests_on_somebodys_word_says_whose_and_an_earlier_one_until_when() -> None:
+    notes = [
+        Note("Alice is a thief.", START, "Bob", kind=MemoryKind.FACT),
+        Note(
+            "Her horse is Storm.", START, kind=MemoryKind.FACT, until=START + timedelta(days=18), earlier=True
+        ),
+    ]
+    lines = [line for line in prompt(notes=notes).messages[-1].content.split("\n") if line.startswith("- ")]
+    assert lines == [
+        "- 3 weeks ago, 12 May 2026, as said by Bob: Alice is a thief.",
+        "- [earlier, until 3 days ago] 3 weeks ago, 12 May 2026: Her horse is Storm.",
+    ]

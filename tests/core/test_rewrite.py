@@ -361,3 +361,17 @@ def test_any_answer_is_read_or_refused_and_every_line_has_sources(value: object)
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused(text: str) -> None:
     assert parse_rewrite(text, turn_ids=TURNS, current=OLD)
+
+
+def test_facts_say_of_what_kind_they_are_and_which_known_ones_they_replace() -> None:
+    fact = {
+        "about": "Alice",
+        "kind": "Person",
+        "text": "Her horse is Ember.",
+        "turns": [1],
+        "replaces": [2, 9],
+    }
+    answer = json.dumps({"keep": "all", "lines": [{"text": "A horse.", "turns": [1]}], "facts": [fact]})
+    found = parse_rewrite(answer, turn_ids=[11, 12], current=OLD, known=[70, 71])
+    assert isinstance(found, Rewrite)
+    assert (found.facts[0].kind, found.facts[0].replaces) == ("person", (71,))

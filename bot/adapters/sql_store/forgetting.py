@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import UtcDateTime
+from bot.adapters.sql_store.entity_rows import drop_lonely, entities_of, reinstate
 from bot.adapters.sql_store.tables import (
     counters,
     erasures,
@@ -154,6 +155,10 @@ async def _remove_made(
 
 
 async def _drop(connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime) -> None:
-    for some in portions(memory for memory, _ in keys):
+    ids = [memory for memory, _ in keys]
+    about = {entity.id for entity in (await entities_of(connection, ids)).values()}
+    await reinstate(connection, ids)
+    for some in portions(ids):
         await connection.execute(sa.delete(memories).where(memories.c.id.in_(some)))
+    await drop_lonely(connection, about)
     await queue_erasures(connection, keys, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ForeignKey, Index, Table
+from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 
 from bot.adapters.sql_store.columns import BigKey
 from bot.adapters.sql_store.tables import metadata
@@ -29,4 +29,28 @@ trigger_sources = Table(
     _parent("trigger_id", "triggers.id", key=True),
     _parent("turn_id", "turns.id", key=True),
     Index(None, "turn_id"),
+)
+
+# Whom or what facts of a story are about. A member is known by owner and alias, a persona by its id alone
+# (no name then), everything else by its name.
+entities = Table(
+    "entities",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    _parent("story_id", "stories.id"),
+    Column("kind", sa.Text, nullable=False),
+    Column("owner_id", sa.BigInteger, nullable=False),
+    Column("persona_id", sa.BigInteger, nullable=False),
+    Column("folded_name", sa.Text, nullable=False),
+    Column("name", sa.Text, nullable=False),
+    UniqueConstraint("story_id", "owner_id", "persona_id", "folded_name"),
+    Index(None, "owner_id"),
+    sqlite_autoincrement=True,
+)
+memory_subjects = Table(
+    "memory_subjects",
+    metadata,
+    _parent("memory_id", "memories.id", key=True),
+    _parent("entity_id", "entities.id"),
+    Index(None, "entity_id"),
 )

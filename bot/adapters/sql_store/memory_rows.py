@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.audiences import audience_ids, members_key, read_key
 from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.entity_rows import link_facts
 from bot.adapters.sql_store.tables import audiences, memories, memory_owners, memory_sources, turns
 from bot.core.types import NOBODY, Memory, MemoryDraft, MemoryKind
 
@@ -76,6 +77,7 @@ async def insert_memories(connection: AsyncConnection, drafts: Sequence[MemoryDr
     owners = [{"memory_id": made.id, "owner_id": owner} for made in stored for owner in made.owner_ids]
     if owners:
         await connection.execute(sa.insert(memory_owners), owners)
+    await link_facts(connection, drafts, stored)
     return stored
 
 

@@ -1,0 +1,81 @@
+"""The store of what is known of persons, places and things."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.entity_rows import entities_of, select_entities
+from bot.adapters.sql_store.forgetting import queue_erasures
+from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
+from bot.adapters.sql_store.memory_rows import memories_by_ids
+from bot.adapters.sql_store.tables import memories
+from bot.core.knowledge import Entity, KnownFact
+from bot.core.types import Memory
+
+
+class SqlKnowledge:
+    """Fulfils `bot.core.knowledge.KnowledgeStore`."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def entities(self, story_id: int) -> list[Entity]:
+        """See the port."""
+        which = entities.c.story_id == story_id
+        return await self._database.read(lambda connection: select_entities(connection, which))
+
+    async def facts_about(
+        self, entity_ids: Collection[int], *, present_only: bool, limit: int = 200
+    ) -> list[KnownFact]:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> list[KnownFact]:
+            ids: set[int] = set()
+            for entity_id in sorted(set(entity_ids)):
+                which = (
+                    sa.select(memories.c.id)
+                    .join(memory_subjects, memory_subjects.c.memory_id == memories.c.id)
+                    .where(memory_subjects.c.entity_id == entity_id)
+                    .order_by(memories.c.id.desc())
+                    .limit(limit)
+                )
+                if present_only:
+                    which = which.where(memories.c.superseded_by.is_(None))
+                ids.update((await connection.execute(which)).scalars())
+            return await _known(connection, ids)
+
+        return await self._database.read(work, snapshot=True)
+
+    async def fact(self, memory_id: int) -> KnownFact | None:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> KnownFact | None:
+            return next(iter(await _known(connection, [memory_id])), None)
+
+        return await self._database.read(work, snapshot=True)
+
+    async def reword(self, memory_id: int, text: str) -> Memory | None:
+        """See the port."""
+        now = self._database.now()
+
+        async def work(connection: AsyncConnection) -> Memory | None:
+            own = sa.and_(memories.c.id == memory_id, memories.c.turn_id.is_(None))
+            anew = {"text": text, "indexed_by": None, "emotion": None, "emotion_source": None}
+            changed = sa.update(memories).where(own).values(anew).returning(memories.c.space_id)
+            space_id = (await connection.execute(changed)).scalar()
+            if space_id is None:
+                return None
+            await queue_erasures(connection, [(memory_id, int(space_id))], now)
+            return next(iter(await memories_by_ids(connection, [memory_id])), None)
+
+        return await self._database.write(work)
+
+
+async def _known(connection: AsyncConnection, memory_ids: Collection[int]) -> list[KnownFact]:
+    about = await entities_of(connection, memory_ids)
+    found = await memories_by_ids(connection, about.keys())
+    return [KnownFact(memory, about[memory.id]) for memory in found]

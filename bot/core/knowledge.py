@@ -1,0 +1,76 @@
+"""What is known of persons, places and things: the entities that facts are about, and the store of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from bot.core.types import NOBODY, Memory, MemoryDraft
+
+
+class EntityKind(StrEnum):
+    """Whom or what a fact is about."""
+
+    MEMBER = "member"
+    PERSONA = "persona"
+    PERSON = "person"
+    """Somebody of the story whom neither a member nor a persona plays."""
+    PLACE = "place"
+    THING = "thing"
+    OATH = "oath"
+    DEBT = "debt"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Somebody or something in one story. A member is told apart by owner id and alias, a persona by its id;
+    all others by their name."""
+
+    kind: EntityKind
+    name: str
+    owner_id: int = NOBODY
+    persona_id: int = 0
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft(MemoryDraft):
+    """A fact before it is stored: whom it is about, and which older facts it makes untrue."""
+
+    entity: Entity | None = None
+    replaces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A stored fact with whom it is about."""
+
+    memory: Memory
+    entity: Entity
+
+
+class KnowledgeStore(Protocol):
+    """Facts by whom or what they are about, inside one story."""
+
+    async def entities(self, story_id: int) -> list[Entity]:
+        """All that facts of the story are about, in the order they came up."""
+
+    async def facts_about(
+        self, entity_ids: Collection[int], *, present_only: bool, limit: int = 200
+    ) -> list[KnownFact]:
+        """The newest facts about each of these, oldest first; with `present_only` not those that a newer one
+        replaced."""
+
+    async def fact(self, memory_id: int) -> KnownFact | None:
+        """One fact, if it is about somebody or something."""
+
+    async def reword(self, memory_id: int, text: str) -> Memory | None:
+        """Gives a memory of its own words (any kind but a turn's) other words: its key and feeling are made
+        anew. None when it is gone."""
+
+
+def subject_owner(known: KnownFact | None) -> int:
+    """The member whom a fact is about; NOBODY when it is about no member."""
+    return known.entity.owner_id if known else NOBODY
