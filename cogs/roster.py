@@ -12,6 +12,7 @@ from cogs.alias import Aliases
 from cogs.chat import NO_CONTENT, Chat
 from cogs.door import Identity
 from cogs.help import Help
+from cogs.lore import Lore
 from cogs.memory import Memories
 from cogs.mood import Moods
 from cogs.persona import ForgetPicture, Personas, PreparePicture
@@ -48,6 +49,7 @@ def make_cogs(
         Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble),
         Aliases(troupe=troupe, present=present),
         Memories(troupe=troupe),
+        Lore(troupe=troupe, files=card_files),
         Moods(troupe=troupe),
         Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
         Help(),

@@ -15,6 +15,7 @@ Search = Callable[[str, str, str], bool]
 """Whether a pattern (with JavaScript's flag letters) is found in a text. It looks only for a bounded time:
 TimeoutError when that is over, ValueError for a broken pattern. The core has no clock, so it is given."""
 
+_KEY: Final = re.compile(r"\s*/(?:\\.|[^/\\\n])+/[a-z]*(?=\s*(?:,|$))|[^,]+")
 _PATTERN: Final = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 
 
@@ -74,9 +75,9 @@ def _objection(entry: LoreEntry, seen: Sequence[bool]) -> str:
 
 
 def _in(key: str, entry: LoreEntry, text: Haystack, search: Search) -> bool:
-    slashed = _PATTERN.fullmatch(key)
+    slashed = pattern_of(key)
     if slashed:
-        return search(slashed[1], slashed[2], text.raw)
+        return search(*slashed, text.raw)
     if entry.patterns:
         return search(key, "" if entry.case_sensitive else "i", text.raw)
     wanted = _narrow(key) if entry.case_sensitive else fold(key)
@@ -93,6 +94,17 @@ def _in(key: str, entry: LoreEntry, text: Haystack, search: Search) -> bool:
 
 def _narrow(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def split_keys(text: str) -> list[str]:
+    """Split what a member typed at commas, but not inside of a /pattern/."""
+    return [key.strip() for key in _KEY.findall(text) if key.strip()]
+
+
+def pattern_of(key: str) -> tuple[str, str] | None:
+    """Return the pattern and flags of a key that is written as /pattern/flags."""
+    slashed = _PATTERN.fullmatch(key)
+    return (slashed[1], slashed[2]) if slashed else None
 
 
 def no_patterns(pattern: str, flags: str, text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.knowledge import KnowledgeStore
+from bot.core.lore_keys import Search, no_patterns
 from bot.core.ports import (
     EmotionScorer,
     Encoder,
@@ -19,7 +20,7 @@ from bot.core.ports import (
     SettingsStore,
     TurnStore,
 )
-from bot.core.stores import PersonasWithHistory
+from bot.core.stores import LoreStore, PersonasWithHistory
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
@@ -35,6 +36,7 @@ from bot.engine.journal import Journal
 from bot.engine.known_facts import KnownFacts
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
+from bot.engine.lore import Lore
 from bot.engine.memory import Memories
 from bot.engine.notices import Notices
 from bot.engine.options import Options
@@ -64,6 +66,8 @@ class Store(Protocol):
     @property
     def settings(self) -> SettingsStore: ...
     @property
+    def lore(self) -> LoreStore: ...
+    @property
     def knowledge(self) -> KnowledgeStore: ...
 
     async def erase_bytes(self) -> bool:
@@ -92,6 +96,8 @@ class Parts:
     score_emotions: bool = False
     sampling: Sampling = DEFAULT_SAMPLING
     on_stream: OnStream | None = None
+    patterns: Callable[[], Search] = lambda: no_patterns
+    """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
     degraded: Callable[[], list[str]] = list
     """What the model's server was found not to take, in words."""
 
@@ -171,11 +177,23 @@ def assemble(parts: Parts) -> Troupe:
         window_turns=max(60, min(2000, parts.context_tokens // 16)),
         now=now,
     )
+    personas = Personas(store=store.personas, places=places, conduct=conduct, live=live)
+    lore = Lore(
+        store=store.lore,
+        personas=personas,
+        places=places,
+        patterns=parts.patterns,
+        count=parts.chat.count_tokens,
+        context_tokens=parts.context_tokens,
+        reply_tokens=parts.reply_tokens,
+        now=now,
+    )
     conversation = Conversation(
         conduct=conduct,
         delivery=delivery,
         notices=notices,
         recaller=recaller,
+        lore=lore,
         personas=store.personas,
         model=parts.chat,
         slots=slots,
@@ -192,7 +210,8 @@ def assemble(parts: Parts) -> Troupe:
     places.use(conduct, conversation.answer)
     journal = Journal(turns=store.turns, live=live, tell=places.tell)
     return Troupe(
-        personas=Personas(store=store.personas, places=places, conduct=conduct, live=live),
+        personas=personas,
+        lore=lore,
         scenes=Scenes(
             places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
         ),

@@ -235,7 +235,7 @@ class Conduct:
             persona=persona,
             cast=state.cast,
             aliases=dict(state.aliases),
-            window=tuple(turn for turn in state.window if _perceived(turn, persona.id)),
+            window=tuple(turn for turn in state.window if perceived(turn, persona.id)),
             start_id=state.start_ids.get(persona.id, 0),
             speakers=tuple(state.speakers),
             scratchpad=_witnessed(state, persona.id),
@@ -355,7 +355,7 @@ def _read_moods(stored: Mapping[int, str]) -> dict[int, Mood]:
     return found
 
 
-def _perceived(turn: Turn, persona_id: int) -> bool:
+def perceived(turn: Turn, persona_id: int) -> bool:
     """A persona that joined later does not know what was said before; out of character, all listen."""
     return persona_id in turn.witnesses or turn.kind is TurnKind.OUT_OF_CHARACTER
 

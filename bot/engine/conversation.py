@@ -26,6 +26,7 @@ from bot.engine.delivery import Delivery
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
 from bot.engine.limits import Limits
+from bot.engine.lore import Lore
 from bot.engine.notices import Notices
 from bot.engine.recalling import Recaller, Recollection, Wanted
 from bot.engine.slots import FairSlots, Priority
@@ -94,6 +95,7 @@ class Conversation:
         delivery: Delivery,
         notices: Notices,
         recaller: Recaller,
+        lore: Lore,
         personas: PersonaStore,
         model: ChatModel,
         slots: FairSlots,
@@ -111,6 +113,7 @@ class Conversation:
         self._delivery = delivery
         self._notices = notices
         self._recaller = recaller
+        self._lore = lore
         self._personas = personas
         self._model = model
         self._slots = slots
@@ -179,6 +182,7 @@ class Conversation:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
         given = self._given(request, samples)
+        given = replace(given, lore=await self._lore.for_reply(request, given.roster))
         recollection = await self._recall(request, given)
         task = _Task(
             request, self._with_memories(given, request, recollection), _voices(request, given.roster)

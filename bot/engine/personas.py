@@ -168,6 +168,10 @@ class Personas:
         """Forget them; the next good replies take their place."""
         await self._store.drop_samples(persona_id)
 
+    async def by_id(self, persona_id: int) -> Persona:
+        """`UserFacing` when it no longer exists."""
+        return await self._get(persona_id)
+
     async def _tell_places(self, persona: Persona) -> None:
         """The places where the persona is present take over its change at once."""
         for place in self._live.places():

@@ -22,6 +22,7 @@ from bot.engine.indexing import Indexer
 from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
 from bot.engine.live import LiveScenes
+from bot.engine.lore import Lore
 from bot.engine.memory import Memories
 from bot.engine.notices import NO_SCENE, PAUSED, Notices
 from bot.engine.options import Options
@@ -57,6 +58,7 @@ class Troupe:
     """The engine's face. Made by `bot.app`; every collaborator is given."""
 
     personas: Personas
+    lore: Lore
     scenes: Scenes
     aliases: Aliases
     memories: Memories

@@ -52,7 +52,7 @@ class Played:
         """What personas said, once it is enough."""
         async with asyncio.timeout(10):
             while True:
-                found = [one for one in self.channel.messages if one.webhook_id and not one.deleted]
+                found = [one for one in self.server.messages(self.channel) if one.webhook_id]
                 if enough(found):
                     return found
                 await asyncio.sleep(0.01)

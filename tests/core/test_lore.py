@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.core.lore import Scan, Verdict, activate, placed
 from bot.core.lore_decorators import Rules, read_decorators
 from bot.core.lore_entries import Logic, LoreEntry, Position, read_book, read_entry, v3_book, v3_entry
+from bot.core.lore_keys import split_keys
 from tests.core.scene_parts import words
 
 
@@ -397,3 +398,17 @@ def test_no_entry_however_odd_breaks_reading_or_firing(raw: dict[str, Any]) -> N
     read = read_entry(raw)
     look(read, said="ferry")
     assert read_entry(v3_entry(raw)).content == read.content
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("ferry, the boat ,", ["ferry", "the boat"]),
+        ("/a{1,2}/i, b", ["/a{1,2}/i", "b"]),
+        ("a, /x\\/y,z/", ["a", "/x\\/y,z/"]),
+        ("and/or, n/a", ["and/or", "n/a"]),
+        (" , ", []),
+    ],
+)
+def test_typed_keys_are_split_at_commas_outside_of_patterns(typed: str, keys: list[str]) -> None:
+    assert split_keys(typed) == keys

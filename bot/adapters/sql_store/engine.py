@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.knowledge import SqlKnowledge
+from bot.adapters.sql_store.lore import SqlLore
 from bot.adapters.sql_store.memories import SqlMemories
 from bot.adapters.sql_store.migrate import MIGRATIONS, upgrade
 from bot.adapters.sql_store.personas import SqlPersonas
@@ -45,6 +46,7 @@ class SqlStore:
         self.personas = SqlPersonas(database=database)
         self.memories = SqlMemories(database=database)
         self.settings = SqlSettings(database=database)
+        self.lore = SqlLore(database=database)
         self.privacy = SqlPrivacy(database=database)
         self.knowledge = SqlKnowledge(database=database)
 

@@ -1,0 +1,323 @@
+"""Lore of guilds, scenes and personas: kept, edited, and chosen for each reply."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from bot.core.budgets import budgets
+from bot.core.card_file import lore_entries
+from bot.core.lore import Scan, Verdict, activate, placed
+from bot.core.lore_entries import LoreEntry, Position, book_settings, read_book, read_entry, v3_book, v3_entry
+from bot.core.lore_keys import Search, pattern_of
+from bot.core.macros import Macros, expand
+from bot.core.prompting import NO_LORE, PlacedLore
+from bot.core.stores import LoreRow, LoreStore
+from bot.core.types import Persona, Place, Scene, Turn, TurnKind
+from bot.core.window import Count, Roster
+from bot.engine.conduct import perceived
+from bot.engine.personas import Personas
+from bot.engine.places import Places
+from bot.engine.scenes import NO_SCENE
+from bot.engine.state import PlaceState, ReplyRequest
+from bot.errors import UserFacing
+
+SHARE = 0.15
+"""Of a prompt's room, at most, for all lore together."""
+SCANNED_TURNS = 100
+MOST_ENTRIES = 5000
+LONGEST_ENTRY = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """For whom lore holds: one scene, one persona, or (neither) the whole space."""
+
+    space_id: int
+    scene_id: int | None = None
+    persona_id: int | None = None
+
+    def owns(self, row: LoreRow) -> bool:
+        return (row.space_id, row.scene_id, row.persona_id) == (self.space_id, self.scene_id, self.persona_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An entry as `/lore list` shows it. `ref` names it in commands; a card's own are `Mira:3`."""
+
+    ref: str
+    entry: LoreEntry
+    raw: Mapping[str, Any]
+    row: LoreRow | None = None
+    persona: Persona | None = None
+    """Whose card it stands in, or for whom alone it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a decision looks at."""
+
+    scene: Scene
+    persona: Persona
+    roster: Roster
+    turns: Sequence[Turn]
+
+
+class Lore:
+    """Permissions are the caller's job."""
+
+    def __init__(
+        self,
+        *,
+        store: LoreStore,
+        personas: Personas,
+        places: Places,
+        patterns: Callable[[], Search],
+        count: Count,
+        context_tokens: int,
+        reply_tokens: int,
+        now: Callable[[], datetime],
+    ) -> None:
+        """`patterns` makes a bounded search for one decision."""
+        self._store = store
+        self._personas = personas
+        self._places = places
+        self._patterns = patterns
+        self._count = count
+        self._budget = int(budgets(context_tokens, reply_tokens=reply_tokens).room * SHARE)
+        self._now = now
+
+    # ------------------------------------------------------------ for a reply
+    async def for_reply(self, request: ReplyRequest, roster: Roster) -> PlacedLore:
+        """What of the world stands in the prompt of this reply."""
+        turns = (*request.history, *request.answers)
+        verdicts = await self._decide(_Given(request.scene, request.persona, roster, turns))
+        if not verdicts:
+            return NO_LORE
+        standing = [one for one in verdicts if one.entry.standing]
+        others = [one for one in verdicts if not one.entry.standing]
+        taken = sum(self._count(one.text) + 1 for one in standing if one.fired)
+        changing = any(one.entry.enabled and one.entry.content for one in others)
+        return PlacedLore(
+            before=_texts(placed(standing, Position.BEFORE)),
+            after=_texts(placed(standing, Position.AFTER)),
+            fired=_texts(
+                placed(others, Position.BEFORE)
+                + placed(others, Position.AFTER)
+                + sorted(placed(others, Position.AT_DEPTH), key=lambda one: -one.entry.depth)
+            ),
+            room=max(0, self._budget - taken) if changing else 0,
+        )
+
+    async def explain(self, place: Place, persona: Persona | None = None) -> tuple[Persona, list[Verdict]]:
+        """Which entries fire if this persona (else the last speaker) answers here now, and why or why not."""
+
+        async def read(state: PlaceState) -> _Given:
+            if state.scene is None:
+                raise UserFacing(NO_SCENE)
+            if not state.cast:
+                raise UserFacing("Nobody is in this scene. `/scene cast add` brings a persona in.")
+            wanted = persona.id if persona else state.last_speaker
+            chosen = next((one for one in state.cast if one.id == wanted), None)
+            if chosen is None and persona is not None:
+                raise UserFacing(f"{persona.name} is not in this scene. `/scene show` tells who is.")
+            chosen = chosen or state.cast[0]
+            turns = tuple(turn for turn in state.window if perceived(turn, chosen.id))
+            return _Given(state.scene, chosen, Roster.of(state.cast, state.speakers).joined(turns), turns)
+
+        given = await self._places.do(place, read)
+        return given.persona, list(await self._decide(given))
+
+    async def _decide(self, given: _Given) -> tuple[Verdict, ...]:
+        rows = await self._store.present(given.scene.space_id, given.scene.id, [given.persona.id])
+        entries = [*(read_entry(row.entry, str(row.id)) for row in rows), *_card_entries(given.persona)]
+        if not entries:
+            return ()
+        macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=self._now())
+        said = [turn for turn in given.turns if turn.kind is not TurnKind.OUT_OF_CHARACTER]
+        newest = said[-SCANNED_TURNS:]
+        seed = f"{given.scene.id}:{newest[-1].id if newest else 0}"
+        scan = Scan(
+            texts=[f"{given.roster.label(turn)}: {turn.text}" for turn in newest],
+            budget=self._budget,
+            count=self._count,
+            turns=len(said),
+            draw=lambda entry: _drawn(f"{seed}:{entry.ref}:{entry.title}"),
+            fill=lambda text: expand(text, macros),
+            search=self._patterns(),
+        )
+        return await asyncio.to_thread(activate, entries, scan)
+
+    # ------------------------------------------------------------ keeping
+    async def add(
+        self, owner: Owner, entries: Sequence[Mapping[str, Any]], *, book: str = "", by: int = 0
+    ) -> list[LoreRow]:
+        """Store entries of any format. `UserFacing` when there is nothing to say, or far too much."""
+        for entry in entries:
+            self._check(entry)
+        known = await self._store.of_space(owner.space_id)
+        if len(known) + len(entries) > MOST_ENTRIES:
+            raise UserFacing(
+                f"There would be {len(known) + len(entries):,} lore entries here; "
+                f"the limit is {MOST_ENTRIES:,}."
+            )
+        return await self._store.add(
+            [
+                LoreRow(
+                    owner.space_id,
+                    entry,
+                    scene_id=owner.scene_id,
+                    persona_id=owner.persona_id,
+                    book=book,
+                    created_by=by,
+                )
+                for entry in entries
+            ]
+        )
+
+    async def import_book(self, owner: Owner, book: object, *, name: str = "", by: int = 0) -> list[LoreRow]:
+        """Store all entries of a lorebook or world file under the book's name, else `name`."""
+        try:
+            entries, about = read_book(book)
+        except ValueError as problem:
+            raise UserFacing(str(problem)) from problem
+        said = [_with_settings(entry, about.scan_depth, about.recursive) for entry in entries]
+        kept = [entry for entry in said if read_entry(entry).content]
+        if not kept:
+            raise UserFacing("All entries of this lorebook are empty.")
+        return await self.add(owner, kept, book=(about.name or name)[:100], by=by)
+
+    async def export_book(self, owner: Owner, name: str) -> dict[str, Any]:
+        """The owner's entries as a lorebook V3. `UserFacing` when there are none."""
+        rows = [row for row in await self._store.of_space(owner.space_id) if owner.owns(row)]
+        entries = [row.entry for row in rows]
+        if owner.persona_id is not None:
+            persona = await self._personas.by_id(owner.persona_id)
+            entries += lore_entries(persona.card)
+        if not entries:
+            raise UserFacing("There is no lore to export. `/lore list` shows all there is.")
+        return v3_book(name, entries)
+
+    async def all(self, space_id: int) -> list[Listed]:
+        """Every entry of the space: stored ones, then those of the personas' cards."""
+        personas = {persona.id: persona for persona in await self._personas.all(space_id)}
+        found = [
+            Listed(
+                ref=str(row.id),
+                entry=read_entry(row.entry, str(row.id)),
+                raw=row.entry,
+                row=row,
+                persona=personas.get(row.persona_id or 0),
+            )
+            for row in await self._store.of_space(space_id)
+        ]
+        for persona in personas.values():
+            for number, raw in enumerate(lore_entries(persona.card), 1):
+                ref = f"{persona.name}:{number}"
+                found.append(Listed(ref, read_entry(raw, ref), raw, persona=persona))
+        return found
+
+    async def find(self, space_id: int, ref: str) -> Listed:
+        """The entry of that reference. `UserFacing` when there is none."""
+        wanted = ref.strip().strip("`#").casefold()
+        for one in await self.all(space_id):
+            if one.ref.casefold() == wanted:
+                return one
+        raise UserFacing("There is no such lore entry. `/lore list` shows all with their numbers.")
+
+    async def edit(self, space_id: int, ref: str, changes: Mapping[str, Any], *, by: int = 0) -> LoreEntry:
+        """Change fields of an entry, in words of lorebook V3; one of a card changes the card."""
+        found = await self.find(space_id, ref)
+        entry = _changed(found.raw, changes)
+        self._check(entry)
+        self.check_keys([*read_entry(entry).keys, *read_entry(entry).secondary])
+        if found.row is not None:
+            if await self._store.update(replace(found.row, entry=entry)) is None:
+                raise UserFacing("That lore entry was removed meanwhile.")
+        else:
+            await self._change_card(found, entry, by)
+        return read_entry(entry, found.ref)
+
+    async def remove(self, space_id: int, ref: str, *, by: int = 0) -> LoreEntry:
+        """Take an entry away, out of its card if it stands in one."""
+        found = await self.find(space_id, ref)
+        if found.row is not None:
+            await self._store.remove(space_id, [found.row.id])
+        else:
+            await self._change_card(found, None, by)
+        return found.entry
+
+    async def remove_book(self, space_id: int, book: str) -> int:
+        """Take away all that came with one lorebook; how many entries that were."""
+        rows = [row for row in await self._store.of_space(space_id) if row.book and row.book == book]
+        return await self._store.remove(space_id, [row.id for row in rows])
+
+    def check_keys(self, keys: Sequence[str]) -> None:
+        """`UserFacing` when a /pattern/ among the keys is broken or too slow."""
+        search = self._patterns()
+        for key in keys:
+            pattern = pattern_of(key)
+            try:
+                if pattern is not None:
+                    search(*pattern, "a" * 200)
+            except TimeoutError as problem:
+                raise UserFacing(f"The pattern `{key[:200]}` takes too long.") from problem
+            except ValueError as problem:
+                raise UserFacing(f"The pattern `{key[:200]}` is broken: {problem}.") from problem
+
+    def _check(self, entry: Mapping[str, Any]) -> None:
+        if not read_entry(entry).content:
+            raise UserFacing("A lore entry needs a text.")
+        if len(str(entry.get("content", ""))) > LONGEST_ENTRY:
+            raise UserFacing(f"A lore entry has at most {LONGEST_ENTRY:,} characters.")
+
+    async def _change_card(self, found: Listed, entry: Mapping[str, Any] | None, by: int) -> None:
+        persona = found.persona
+        assert persona is not None
+        book = persona.card.get("character_book")
+        assert isinstance(book, Mapping)
+        number = int(found.ref.rsplit(":", 1)[1])
+        entries: list[Mapping[str, Any]] = list(lore_entries(persona.card))
+        entries[number - 1 : number] = [] if entry is None else [entry]
+        await self._personas.edit(persona.id, by=by, character_book={**book, "entries": entries})
+
+
+def _changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Put changes into an entry; what stands in its extensions is changed there."""
+    entry = v3_entry(raw)
+    extensions = {**entry["extensions"], **changes.get("extensions", {})}
+    return {**entry, **changes, "extensions": extensions}
+
+
+def _with_settings(entry: Mapping[str, Any], depth: int | None, recursive: bool | None) -> dict[str, Any]:
+    """What the book said about all of its entries stays with each, since it is stored alone."""
+    given = entry.get("extensions")
+    more = dict(given) if isinstance(given, Mapping) else {}
+    if depth is not None and read_entry(entry).scan_depth is None:
+        more["scan_depth"] = depth
+    if recursive is False:
+        more |= {"exclude_recursion": True, "prevent_recursion": True}
+    return {**entry, "extensions": more} if more else dict(entry)
+
+
+def _card_entries(persona: Persona) -> list[LoreEntry]:
+    book = persona.card.get("character_book")
+    about = book_settings(book) if isinstance(book, Mapping) else book_settings({})
+    return [
+        read_entry(_with_settings(raw, about.scan_depth, about.recursive), f"{persona.name}:{number}")
+        for number, raw in enumerate(lore_entries(persona.card), 1)
+    ]
+
+
+def _texts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(one.text for one in verdicts)
+
+
+def _drawn(seed: str) -> float:
+    """A number from 0 to below 100 that is the same whenever the same reply is tried."""
+    digest = hashlib.sha256(seed.encode("utf-8", "replace")).digest()
+    return int.from_bytes(digest[:6], "big") % 10_000 / 100
