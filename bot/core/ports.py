@@ -111,7 +111,7 @@ class MemoryIndex(Protocol):
         """The `limit` nearest memories of the scope by meaning, filtered before the cut."""
 
     async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
-        """The `limit` nearest by 1 - cosine of emotions (strategy `emotion_first`); d_sem is filled by `distances`."""
+        """The `limit` nearest by 1 - cosine of emotions; ask `distances` for their d_sem."""
 
     async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
         """The semantic distance of these memories, where they are in the scope and indexed."""
@@ -261,8 +261,8 @@ class SceneStore(Protocol):
     async def start(
         self, place: Place, *, name: str, location: str, situation: str, story: str | None, after: int
     ) -> Scene:
-        """A new active scene (the former one waits). `story` None continues the place's latest story; else that
-        one of the place, made when new. `seen_until` is raised to `after` (the message id to record from)."""
+        """A new active scene (the former one waits). `story` None continues the place's latest story; else
+        that one of the place, made when new. `seen_until` is raised to `after` (the message id to record from)."""
 
     async def activate(self, scene_id: int, *, after: int) -> Scene: ...
 
@@ -293,7 +293,7 @@ class SceneStore(Protocol):
         memories: Sequence[MemoryDraft],
         triggers: Sequence[Trigger] = (),
     ) -> Scratchpad | None:
-        """A new revision, `covered_by` of the turns, memories (snapshots, facts) and triggers, all or nothing.
+        """A new revision, `covered_by` of the turns, memories (snapshots, facts), triggers: all or nothing.
         None when `before` is not the newest or a turn named here was edited or deleted meanwhile."""
 
     async def moods(self, scene_id: int) -> dict[int, str]:
@@ -306,7 +306,7 @@ class PersonaStore(Protocol):
     """Personas and their style samples."""
 
     async def create(self, persona: Persona) -> Persona:
-        """`id` 0 in. `bot.errors.NameTaken` when another of the space has the name (case and width folded)."""
+        """`id` 0 in. `bot.errors.NameTaken` when another of the space has the name, case and width folded."""
 
     async def update(self, persona: Persona) -> Persona:
         """Stores all fields, raises `revision`, keeps the former card in the history."""
@@ -340,7 +340,7 @@ class MemoryStore(Protocol):
     async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
 
     async def remove(self, memory_ids: Collection[int]) -> None:
-        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text with it."""
+        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text too."""
 
     async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
         """Memories that this encoder has not indexed yet, oldest first."""
