@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Any
+
 import pytest
 
 from tests.discord_server import Channel, Permission
@@ -117,10 +120,8 @@ async def test_personas_are_listed_shown_renamed_and_deleted(table: Table) -> No
         item for row in message.components for item in row.get("components", [row]) if item["type"] == 2
     )
     await (await table.moderator.click(message, button["custom_id"])).acked()
-    await eventually(lambda: not table.stage.stored(_PERSONAS, table.guild.id), "Selma is deleted")
-
-
-_PERSONAS = "SELECT name FROM personas WHERE space_id = ?"
+    query = "SELECT name FROM personas WHERE space_id = ?"
+    await eventually(lambda: not table.stage.stored(query, table.guild.id), "Selma is deleted")
 
 
 async def test_members_search_and_forget_only_what_is_their_own(table: Table) -> None:
@@ -219,7 +220,7 @@ async def test_names_complete(table: Table) -> None:
     assert "always" in await _names(asked("settings set", inn, option="value", key="reply_mode"))
 
 
-async def _names(offered) -> set[str]:
+async def _names(offered: Awaitable[list[dict[str, Any]]]) -> set[str]:
     return {choice["name"] for choice in await offered}
 
 

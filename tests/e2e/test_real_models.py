@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.bot_process import Table, eventually, stage
@@ -9,7 +11,7 @@ from tests.e2e.bot_process import Table, eventually, stage
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-async def test_a_real_reply_arrives_in_the_channel(tmp_path) -> None:
+async def test_a_real_reply_arrives_in_the_channel(tmp_path: Path) -> None:
     env = {"LLM_BASE_URL": "", "LLM_MODEL": "bundled", "REPLY_TOKENS": "40"}
     async with stage(tmp_path, env=env) as running:
         table = await Table.lay(running, "Harbour")

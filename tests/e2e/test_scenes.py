@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.discord_server import Channel
+from tests.discord_server import Channel, Message
 from tests.e2e.bot_process import Table, eventually, notes, plain, rewriting, window
 from tests.model_server import Say
 
@@ -199,12 +199,12 @@ async def test_what_was_said_200_turns_ago_is_recalled_by_its_meaning(table: Tab
     assert "Anna: My grandmother buried an emerald ring" in notes(prompt)
 
 
-def _unindexed(table: Table, channel: Channel) -> int:
+def _unindexed(table: Table, channel: Channel) -> bool:
     query = (
-        "SELECT (SELECT count(*) FROM turns WHERE place_id = :place AND persona_id IS NULL) < 201 OR "
-        "EXISTS (SELECT * FROM memories WHERE place_id = :place AND indexed_by IS NULL)"
+        "SELECT (SELECT count(*) FROM turns WHERE place_id = ? AND persona_id IS NULL) < 201 OR "
+        "EXISTS (SELECT * FROM memories WHERE place_id = ? AND indexed_by IS NULL)"
     )
-    return bool(table.stage.stored(query.replace(":place", "?"), channel.id, channel.id)[0][0])
+    return bool(table.stage.stored(query, channel.id, channel.id)[0][0])
 
 
 async def _scratchpad(table: Table, channel: Channel, word: str) -> str:
@@ -216,7 +216,7 @@ async def _scratchpad(table: Table, channel: Channel, word: str) -> str:
     return await table.use("memory scratchpad", channel)
 
 
-async def _shown(table: Table, channel: Channel, count: int) -> list:
+async def _shown(table: Table, channel: Channel, count: int) -> list[Message]:
     await table.stage.discord.until(
         lambda: len([one for one in table.stage.discord.messages(channel) if not one.ephemeral]) >= count,
         20,
