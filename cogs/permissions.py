@@ -54,6 +54,8 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "alias clear": Right.EVERYONE,
     "alias list": Right.EVERYONE,
     "memory search": Right.EVERYONE,
+    "memory who": Right.EVERYONE,
+    "memory add": Right.GAME_MASTER,
     "memory forget": Right.EVERYONE,
     "memory scratchpad": Right.GAME_MASTER,
     "mood show": Right.EVERYONE,
@@ -61,7 +63,7 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "settings set": Right.MODERATOR,
     "help": Right.EVERYONE,
 }
-"""`/memory search` and `forget` show and take from a plain member only what is the member's own."""
+"""`/memory search`, `who` and `forget` show and take from a plain member only what is the member's own."""
 
 _NEEDED_WORDS: Final = {
     Right.GAME_MASTER: "a game master (a role in the setting `gm_roles`) or a moderator",

@@ -14,6 +14,7 @@ import numpy as np
 
 from bot.core.emotion import FLAT
 from bot.core.events import Event
+from bot.core.knowledge import Always
 from bot.core.mood import at_rest, describe
 from bot.core.names import fold
 from bot.core.options import OPTIONS
@@ -230,7 +231,9 @@ class FakeMemories:
         if self.failure is not None:
             raise self.failure
         found = [memory for memory in self.kept.values() if fold(query) in fold(memory.text)]
-        return [SimpleNamespace(memory=memory, score=1.0, when="today") for memory in found[:limit]]
+        return [
+            SimpleNamespace(memory=memory, score=1.0, when="today", earlier="") for memory in found[:limit]
+        ]
 
     async def scratchpad(self, place_id: int) -> Scratchpad:
         return Scratchpad(1, lines=self.lines)
@@ -243,6 +246,13 @@ class FakeMemories:
             raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
         self.forgotten.append((memory_id, by, moderator))
         return self.kept.pop(memory_id)
+
+
+class FakeKeeping:
+    """Nothing is pinned."""
+
+    async def always(self, place: Place) -> Always:
+        return Always()
 
 
 class FakeOptions:
@@ -284,6 +294,7 @@ class FakeTroupe:
         self.scenes = FakeScenes(self.personas)
         self.aliases = FakeAliases(self.scenes)
         self.memories = FakeMemories()
+        self.keeping = FakeKeeping()
         self.options = FakeOptions()
 
     def hear(self, event: Event) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from bot.core.types import NOBODY, Memory, MemoryDraft
+from bot.core.types import NOBODY, Memory, MemoryDraft, Turn
 
 
 class EntityKind(StrEnum):
@@ -51,8 +51,27 @@ class KnownFact:
     entity: Entity
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A standing instruction in the notes of a scene."""
+
+    id: int
+    scene_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """What stands in every prompt of a story, and can be listed and removed."""
+
+    pins: tuple[Memory, ...] = ()
+    """What moderators pinned, oldest first."""
+    wishes: tuple[Wish, ...] = ()
+    """What members asked for, in the newest notes of the story's scenes, oldest first."""
+
+
 class KnowledgeStore(Protocol):
-    """Facts by whom or what they are about, inside one story."""
+    """Facts by whom or what they are about, inside one story; and what the story always keeps in mind."""
 
     async def entities(self, story_id: int) -> list[Entity]:
         """All that facts of the story are about, in the order they came up."""
@@ -69,6 +88,12 @@ class KnowledgeStore(Protocol):
     async def reword(self, memory_id: int, text: str) -> Memory | None:
         """Gives a memory of its own words (any kind but a turn's) other words: its key and feeling are made
         anew. None when it is gone."""
+
+    async def always(self, story_id: int, *, persona_id: int | None = None) -> Always:
+        """What is pinned and wished for in a story; only what this persona witnessed, if one is given."""
+
+    async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
+        """A living turn with those next to it in its scene, oldest first; empty when it is gone."""
 
 
 def subject_owner(known: KnownFact | None) -> int:

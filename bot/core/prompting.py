@@ -10,6 +10,7 @@ from typing import Final
 
 from bot.core import scratchpad as notes_of
 from bot.core.budgets import Budgets, budgets, cut_to
+from bot.core.cards import greetings
 from bot.core.chat import ChatMessage
 from bot.core.dates import dated, earlier
 from bot.core.fences import quoted
@@ -98,7 +99,9 @@ class ReplyScene:
     samples: Sequence[str] = ()
     """Style samples; while there are none, the card's examples stand in."""
     standing: Sequence[str] = ()
-    """Pinned notes, shown with the scratchpad's standing instructions."""
+    """Standing instructions from elsewhere in the story, shown with the scratchpad's."""
+    pinned: Sequence[str] = ()
+    """What moderators pinned: shown after those, and given up last."""
     notes: Sequence[Note] = ()
     """The strongest first; shown by time, and the weakest left out when they do not fit."""
     mood: str = ""
@@ -158,11 +161,16 @@ def window_turns(given: ReplyScene, *, prompts: Prompts, budgets: Budgets, count
     return _window(given, count(_system(given, prompts, budgets, count).text), budgets, count)
 
 
-def greeting(persona: Persona, scene: Scene, *, members: Sequence[str], now: datetime) -> str:
-    """Return the persona's greeting with its macros filled; empty when its card has none."""
-    return expand(
-        persona.text("first_mes"), Macros.of(persona, scene=scene, members=members, now=now)
-    ).strip()
+def greeting(
+    persona: Persona, scene: Scene, *, members: Sequence[str], now: datetime, number: int = 0
+) -> str:
+    """Return the persona's greeting of that number (`bot.core.cards.greetings`, counted from 0, beginning
+    again after the last) with its macros filled; empty when its card has none."""
+    texts = greetings(persona.card, group=len(scene.cast) > 1)
+    if not texts:
+        return ""
+    macros = Macros.of(persona, scene=scene, members=members, now=now)
+    return expand(texts[number % len(texts)], macros).strip()
 
 
 # ---------------------------------------------------------------- before the window
@@ -223,9 +231,10 @@ def _safe_lines(text: str) -> list[str]:
 
 
 def _standing(given: ReplyScene, budgets: Budgets, count: Count) -> str:
-    """Return pinned notes and standing instructions, the newest that fit."""
+    """Return standing instructions and what is pinned: as many as fit, pins and newer ones first."""
     lines = [*map(one_line, given.standing), *notes_of.standing(given.scratchpad.lines)]
-    kept = [f"- {line}" for line in dict.fromkeys(lines) if line]
+    lines += map(one_line, given.pinned)
+    kept = [f"- {line}" for line in reversed(dict.fromkeys(reversed(lines))) if line]
     while kept and count("\n".join(kept)) > budgets.standing:
         kept.pop(0)
     return "\n".join(kept)

@@ -20,19 +20,21 @@ from bot.core.ports import (
     SettingsStore,
     TurnStore,
 )
-from bot.core.stores import LoreStore, PersonasWithHistory
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
+from bot.core.stores import LoreStore, PersonasWithHistory
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
-from bot.engine.health import Health, ModelHealth
 from bot.engine.eraser import Eraser
+from bot.engine.greetings import Greetings
+from bot.engine.health import Health, ModelHealth
 from bot.engine.indexing import Feeling, Indexer
 from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
+from bot.engine.keeping import Keeping
 from bot.engine.known_facts import KnownFacts
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
@@ -40,11 +42,13 @@ from bot.engine.lore import Lore
 from bot.engine.memory import Memories
 from bot.engine.notices import Notices
 from bot.engine.options import Options
+from bot.engine.overheard import Overheard
+from bot.engine.pages import Pages
 from bot.engine.personas import Personas
 from bot.engine.places import Places
+from bot.engine.privacy import Privacy
 from bot.engine.recalling import Recaller
 from bot.engine.scenes import Scenes
-from bot.engine.privacy import Privacy
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
@@ -69,6 +73,8 @@ class Store(Protocol):
     def lore(self) -> LoreStore: ...
     @property
     def knowledge(self) -> KnowledgeStore: ...
+    @property
+    def privacy(self) -> PrivacyStore: ...
 
     async def erase_bytes(self) -> bool:
         """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
@@ -96,6 +102,8 @@ class Parts:
     score_emotions: bool = False
     sampling: Sampling = DEFAULT_SAMPLING
     on_stream: OnStream | None = None
+    ledger: PrivacyLedger = field(default_factory=MemoryLedger)
+    """Who opted out and who was forgotten."""
     patterns: Callable[[], Search] = lambda: no_patterns
     """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
     degraded: Callable[[], list[str]] = list
@@ -104,8 +112,6 @@ class Parts:
 
 def assemble(parts: Parts) -> Troupe:
     """Give every part of the engine what it uses. Nothing runs yet: `Troupe.prepare` starts it."""
-    ledger: PrivacyLedger = field(default_factory=MemoryLedger)
-    """Who opted out and who was forgotten."""
     store, now = parts.store, parts.now
     live = LiveScenes()
     places = Places(live=live)
@@ -190,6 +196,7 @@ def assemble(parts: Parts) -> Troupe:
     )
     conversation = Conversation(
         conduct=conduct,
+        knowledge=store.knowledge,
         delivery=delivery,
         notices=notices,
         recaller=recaller,
@@ -209,16 +216,6 @@ def assemble(parts: Parts) -> Troupe:
     )
     places.use(conduct, conversation.answer)
     journal = Journal(turns=store.turns, live=live, tell=places.tell)
-    return Troupe(
-        personas=personas,
-        lore=lore,
-        scenes=Scenes(
-            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
-        ),
-        aliases=Aliases(
-            places=places,
-            store=store.scenes,
-            turns=store.turns,
     jobs = Jobs()
     notes = Service(jobs, summariser.run, name="summariser")
     privacy = Privacy(
@@ -234,11 +231,41 @@ def assemble(parts: Parts) -> Troupe:
         notes=notes,
         jobs=jobs,
     )
+    return Troupe(
+        personas=personas,
+        lore=lore,
+        greetings=Greetings(places=places, conduct=conduct, journal=journal, turns=store.turns),
+        scenes=Scenes(
+            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
+        ),
+        aliases=Aliases(
+            places=places,
+            store=store.scenes,
+            turns=store.turns,
             personas=store.personas,
             conduct=conduct,
         ),
+        pages=Pages(
+            knowledge=store.knowledge,
+            memories=store.memories,
+            scenes=store.scenes,
+            turns=store.turns,
+            personas=store.personas,
+            recaller=recaller,
+            wake_indexer=indexer.wake,
+            now=now,
+        ),
+        keeping=Keeping(
+            knowledge=store.knowledge,
+            memories=store.memories,
+            scenes=store.scenes,
+            places=places,
+            conduct=conduct,
+            wake_indexer=indexer.wake,
+        ),
         memories=Memories(
             store=store.memories,
+            knowledge=store.knowledge,
             scenes=store.scenes,
             turns=store.turns,
             recaller=recaller,
@@ -246,6 +273,8 @@ def assemble(parts: Parts) -> Troupe:
             now=now,
         ),
         options=options,
+        privacy=privacy,
+        overheard=Overheard(journal=journal, places=places, conduct=conduct),
         health_report=Health(
             model=health,
             encoder=parts.encoder,
@@ -255,7 +284,6 @@ def assemble(parts: Parts) -> Troupe:
         ),
         places=places,
         live=live,
-        privacy=privacy,
         journal=journal,
         conduct=conduct,
         delivery=delivery,

@@ -13,6 +13,7 @@ from bot.core import speech
 from bot.core.budgets import Budgets, budgets
 from bot.core.candidates import Recalled, RecallSettings
 from bot.core.chat import ChatModel, Completion, Sampling
+from bot.core.knowledge import KnowledgeStore
 from bot.core.ports import Messenger, PersonaStore
 from bot.core.prompting import Note, Prompt, ReplyScene, reply_prompt, window_turns
 from bot.core.speech import StopWatcher, Voices
@@ -95,6 +96,7 @@ class Conversation:
         delivery: Delivery,
         notices: Notices,
         recaller: Recaller,
+        knowledge: KnowledgeStore,
         lore: Lore,
         personas: PersonaStore,
         model: ChatModel,
@@ -113,6 +115,7 @@ class Conversation:
         self._delivery = delivery
         self._notices = notices
         self._recaller = recaller
+        self._knowledge = knowledge
         self._lore = lore
         self._personas = personas
         self._model = model
@@ -181,7 +184,7 @@ class Conversation:
     async def _make(self, request: ReplyRequest) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
-        given = self._given(request, samples)
+        given = await self._always(request, self._given(request, samples))
         given = replace(given, lore=await self._lore.for_reply(request, given.roster))
         recollection = await self._recall(request, given)
         task = _Task(
@@ -203,6 +206,12 @@ class Conversation:
             recalled=tuple(item.memory_id for item in recollection.choice.items),
             sample=good and len(samples) < SAMPLES,
         )
+
+    async def _always(self, request: ReplyRequest, given: ReplyScene) -> ReplyScene:
+        """With what the story keeps in mind: pins, and wishes from its other scenes."""
+        kept = await self._knowledge.always(request.scene.story_id, persona_id=request.persona.id)
+        wishes = [wish.text for wish in kept.wishes if wish.scene_id != request.scene.id]
+        return replace(given, standing=wishes, pinned=[pin.text for pin in kept.pins])
 
     def _hint(self, complaint: str, name: str) -> str:
         values = {} if complaint == _REPEAT else {"name": name}

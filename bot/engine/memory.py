@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bot.core.dates import dated, earlier
 from bot.core.events import MessagesDeleted
+from bot.core.knowledge import KnowledgeStore, subject_owner
 from bot.core.ports import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
 from bot.engine.journal import Journal
@@ -34,6 +35,7 @@ class Memories:
         self,
         *,
         store: MemoryStore,
+        knowledge: KnowledgeStore,
         scenes: SceneStore,
         turns: TurnStore,
         recaller: Recaller,
@@ -41,6 +43,7 @@ class Memories:
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
+        self._knowledge = knowledge
         self._scenes = scenes
         self._turns = turns
         self._recaller = recaller
@@ -80,7 +83,8 @@ class Memories:
         if memory is None:
             raise UserFacing("There is no such memory here. `/memory search` shows those there are.")
         if not moderator and memory.owner_ids != (by,):
-            raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
+            if subject_owner(await self._knowledge.fact(memory_id)) != by:
+                raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
         if memory.kind is MemoryKind.TURN and memory.turn_id is not None:
             turn = await self._turn(memory.turn_id)
             if turn is not None and turn.message_ids:
@@ -90,6 +94,14 @@ class Memories:
         await self._store.remove([memory_id])
         self._recaller.forget([memory_id])
         return memory
+
+    async def around(self, place: Place, memory_id: int) -> list[Turn]:
+        """What was said around a memory, oldest first: the turns next to the one that it comes from."""
+        found = await self._store.by_ids([memory_id])
+        memory = next((memory for memory in found if memory.place_id == place.id), None)
+        if memory is None or not memory.sources:
+            raise UserFacing("It comes from no turn that is still there.")
+        return await self._knowledge.around(memory.sources[-1], before=3, after=3)
 
     async def _turn(self, turn_id: int) -> Turn | None:
         return next(iter(await self._turns.by_ids([turn_id])), None)

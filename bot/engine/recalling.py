@@ -17,7 +17,7 @@ from bot.core.query_hints import is_question
 from bot.core.recall import observe, rank
 from bot.core.strategies import SourceStats, Strategy
 from bot.core.supersession import newest_in_line, with_newer
-from bot.core.types import Memory, Scene, Turn
+from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
 from bot.engine.story_words import StoryWords
 from bot.errors import SearchIndexError
@@ -115,7 +115,7 @@ class Recaller:
             ranked,
             budget=wanted.settings.tokens,
             cost=wanted.cost,
-            shown=[memory.id for memory in pool.memories.values() if memory.turn_id in shown],
+            shown=[memory.id for memory in pool.memories.values() if _visible(memory, shown)],
             shown_texts=[(turn.speaker, turn.text) for turn in wanted.shown[-60:]],
             cooling=() if is_question(text) else wanted.cooling,
             most=wanted.settings.most,
@@ -237,6 +237,11 @@ class Recaller:
         except SearchIndexError as problem:
             log.warning("The search index failed; words serve: %s", problem)
             return {}
+
+
+def _visible(memory: Memory, shown: Collection[int]) -> bool:
+    """Whether the prompt shows it anyway: in the window, or as a pin."""
+    return memory.turn_id in shown or memory.kind is MemoryKind.PINNED
 
 
 def _as_known(memory: Memory, newer: Mapping[int, Memory]) -> Memory:

@@ -17,15 +17,19 @@ from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
+from bot.engine.greetings import Greetings
 from bot.engine.health import Health, HealthLine
 from bot.engine.indexing import Indexer
 from bot.engine.jobs import Jobs, Service
 from bot.engine.journal import Journal
+from bot.engine.keeping import Keeping
 from bot.engine.live import LiveScenes
 from bot.engine.lore import Lore
 from bot.engine.memory import Memories
 from bot.engine.notices import NO_SCENE, PAUSED, Notices
 from bot.engine.options import Options
+from bot.engine.overheard import Overheard
+from bot.engine.pages import Pages
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
@@ -59,11 +63,15 @@ class Troupe:
 
     personas: Personas
     lore: Lore
+    greetings: Greetings
     scenes: Scenes
     aliases: Aliases
     memories: Memories
+    pages: Pages
+    keeping: Keeping
     options: Options
     privacy: Privacy
+    overheard: Overheard
     health_report: Health
     places: Places
     live: LiveScenes
@@ -84,6 +92,8 @@ class Troupe:
     def hear(self, event: Event) -> None:
         """Take in what happened in a channel. Never blocks; guards first, then the journal."""
         if not isinstance(event, MessagePosted):
+            if self.privacy.anyone_out:
+                self.overheard.changed(event)
             if self.live.place(event.place_id) is not None:
                 self.journal.submit(event)
             return
@@ -97,6 +107,9 @@ class Troupe:
                 self.notices.hint(event.place, text, reply_to=event.message_id)
             return
         if not event.text.strip() or not self.privacy.may_store(event):
+            return
+        if self.privacy.is_out(event.author_id):
+            self.overheard.hear(event, live)
             return
         self.live.renamed(event.place)
         self.journal.submit(event, proxied=proxied)

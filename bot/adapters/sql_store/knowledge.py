@@ -12,9 +12,11 @@ from bot.adapters.sql_store.entity_rows import entities_of, select_entities
 from bot.adapters.sql_store.forgetting import queue_erasures
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
 from bot.adapters.sql_store.memory_rows import memories_by_ids
-from bot.adapters.sql_store.tables import memories
-from bot.core.knowledge import Entity, KnownFact
-from bot.core.types import Memory
+from bot.adapters.sql_store.standing import select_always
+from bot.adapters.sql_store.tables import memories, turns
+from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
+from bot.core.knowledge import Always, Entity, KnownFact
+from bot.core.types import Memory, Turn
 
 
 class SqlKnowledge:
@@ -73,6 +75,27 @@ class SqlKnowledge:
             return next(iter(await memories_by_ids(connection, [memory_id])), None)
 
         return await self._database.write(work)
+
+    async def always(self, story_id: int, *, persona_id: int | None = None) -> Always:
+        """See the port."""
+        return await self._database.read(
+            lambda connection: select_always(connection, story_id, persona_id), snapshot=True
+        )
+
+    async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
+        """See the port."""
+        scene = sa.select(turns.c.scene_id).where(turns.c.id == turn_id, LIVING).scalar_subquery()
+        here = sa.and_(turns.c.scene_id == scene, LIVING)
+        earlier = (
+            SELECT_TURNS.where(here, turns.c.id <= turn_id).order_by(turns.c.id.desc()).limit(before + 1)
+        )
+        later = SELECT_TURNS.where(here, turns.c.id > turn_id).order_by(turns.c.id).limit(after)
+
+        async def work(connection: AsyncConnection) -> list[Turn]:
+            found = [turn_of(row) for row in await connection.execute(earlier)][::-1]
+            return [*found, *(turn_of(row) for row in await connection.execute(later))]
+
+        return await self._database.read(work, snapshot=True)
 
 
 async def _known(connection: AsyncConnection, memory_ids: Collection[int]) -> list[KnownFact]:

@@ -1,0 +1,97 @@
+"""What a story always keeps in mind: pins of moderators and wishes of members, listed and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bot.core.knowledge import Always, KnowledgeStore
+from bot.core.ports import MemoryStore, SceneStore
+from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scene, Scratchpad
+from bot.engine.conduct import Conduct
+from bot.engine.places import Places
+from bot.engine.scenes import NO_SCENE
+from bot.engine.state import PlaceState
+from bot.errors import UserFacing
+
+MOST_PINS = 24
+_GONE = "That is gone already. `/memory scratchpad` shows what is kept."
+
+
+class Keeping:
+    """Pins and wishes of the story that is played in a place. Permissions are the caller's to check."""
+
+    def __init__(
+        self,
+        *,
+        knowledge: KnowledgeStore,
+        memories: MemoryStore,
+        scenes: SceneStore,
+        places: Places,
+        conduct: Conduct,
+        wake_indexer: Callable[[], None],
+    ) -> None:
+        self._knowledge = knowledge
+        self._memories = memories
+        self._scenes = scenes
+        self._places = places
+        self._conduct = conduct
+        self._wake_indexer = wake_indexer
+
+    async def always(self, place: Place) -> Always:
+        """All that is pinned and wished for."""
+        return await self._knowledge.always((await self._scene(place.id)).story_id)
+
+    async def pin(self, place: Place, memory_id: int) -> Memory:
+        """Keep a memory in every prompt of its story. The pin goes with the turns that it comes from."""
+        memory = next(iter(await self._memories.by_ids([memory_id])), None)
+        if memory is None or memory.place_id != place.id:
+            raise UserFacing("There is no such memory here. `/memory search` shows those there are.")
+        kept = await self._knowledge.always(memory.story_id)
+        if len(kept.pins) >= MOST_PINS:
+            raise UserFacing(
+                f"There are {MOST_PINS} pins already. Remove one with `/memory scratchpad` first."
+            )
+        text = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+        if memory.kind is MemoryKind.PINNED or text in {pin.text for pin in kept.pins}:
+            raise UserFacing("That is pinned already.")
+        draft = MemoryDraft(
+            kind=MemoryKind.PINNED,
+            space_id=memory.space_id,
+            place_id=memory.place_id,
+            story_id=memory.story_id,
+            scene_id=memory.scene_id,
+            text=text,
+            created_at=memory.created_at,
+            witnesses=memory.witnesses,
+            sources=memory.sources,
+            owner_ids=memory.owner_ids,
+            story_time=memory.story_time,
+        )
+        (pin,) = await self._memories.add([draft])
+        self._wake_indexer()
+        return pin
+
+    async def drop_wish(self, place: Place, wish_id: int) -> str:
+        """Take a standing instruction out of the notes of its scene; what it said."""
+        kept = await self.always(place)
+        wish = next((wish for wish in kept.wishes if wish.id == wish_id), None)
+        if wish is None:
+            raise UserFacing(_GONE)
+
+        async def change(state: PlaceState) -> Scratchpad | None:
+            before = await self._scenes.scratchpad(wish.scene_id)
+            lines = [line for line in before.lines if line.text != wish.text]
+            after = await self._scenes.rewrite(before, lines, [], [])
+            if after is not None and state.scene is not None and state.scene.id == wish.scene_id:
+                await self._conduct.take_notes(state, after)
+            return after
+
+        if await self._places.do(place, change) is None:
+            raise UserFacing("The notes changed just now. Please try again.")
+        return wish.text
+
+    async def _scene(self, place_id: int) -> Scene:
+        scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)
+        if scene is None:
+            raise UserFacing(NO_SCENE)
+        return scene
