@@ -62,11 +62,14 @@ class PrivacyStore(Protocol):
     async def owned(self, member_id: int) -> Owned:
         """What `erase` would take; nothing is changed."""
 
-    async def erase(self, member_id: int, *, number: int, space_id: int = 0) -> Erased:
+    async def erase(
+        self, member_id: int, *, number: int, space_id: int = 0, unremembered: bool = False
+    ) -> Erased:
         """Removes all that the member owns and all that was made of it, in every space, in one transaction.
 
         The member's direct messages go as a whole (`space_id` names one that is known to be theirs). The
-        member's names are taken out of what others said. `number` is the ledger's, see `applied`.
+        member's names are taken out of what others said. `number` is the ledger's, see `applied`. With
+        `unremembered` all answers to members who opted out go as well: nobody knows to whom they were given.
         """
 
     async def erase_space(self, space_id: int, *, number: int) -> Erased:

@@ -120,6 +120,8 @@ class TurnDraft:
     """The Discord message id that the author answered, if any."""
     proxied: bool = False
     """Posted by a proxy app's webhook; `owner_id` is then the webhook's id."""
+    unremembered: bool = False
+    """A persona's answer to a member who opted out: the window shows it, nothing is ever made of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,14 @@ from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
 from bot.engine.notices import Notices
 from bot.engine.options import Options
-from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
+from bot.engine.state import (
+    Address,
+    PlaceState,
+    ReplyRequest,
+    RunningReply,
+    is_unwritten,
+    newest_unwritten,
+)
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 
@@ -116,7 +123,7 @@ class Conduct:
         being_answered = {turn.id for turn in reply.request.answers} if reply else set()
         for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
             if turn.id not in being_answered:
-                await self._consider(state, turn)
+                await self.consider(state, turn)
 
     async def take_notes(self, state: PlaceState, scratchpad: Scratchpad) -> None:
         """Show these notes from now on, each to those who witnessed what it comes from."""
@@ -146,9 +153,10 @@ class Conduct:
             return  # the load that woke this actor had read it already
         self._append(state, turn)
         if turn.created_at >= self.now() - ANSWER_WITHIN:
-            await self._consider(state, turn)
+            await self.consider(state, turn)
 
-    async def _consider(self, state: PlaceState, turn: Turn) -> None:
+    async def consider(self, state: PlaceState, turn: Turn) -> None:
+        """Decide who answers a turn; it waits for its answer then."""
         decision = await self._decide(state, turn)
         if decision.persona_id is not None:
             await self._address(state, turn, decision.persona_id)
@@ -220,7 +228,7 @@ class Conduct:
         speaker = speaker_of(turn)
         if turn.persona_id is None and speaker not in state.speakers:
             state.speakers.append(speaker)
-        if turn.kind is not TurnKind.OUT_OF_CHARACTER:
+        if turn.kind is not TurnKind.OUT_OF_CHARACTER and not turn.unremembered:
             state.uncovered += 1
             self._summariser.note(state.place, state.scene.id, state.uncovered)
 
@@ -235,7 +243,10 @@ class Conduct:
             persona=persona,
             cast=state.cast,
             aliases=dict(state.aliases),
-            window=tuple(turn for turn in state.window if perceived(turn, persona.id)),
+            window=(
+                *(turn for turn in state.window if perceived(turn, persona.id)),
+                *(address.turn for address in addresses if is_unwritten(address.turn)),
+            ),
             start_id=state.start_ids.get(persona.id, 0),
             speakers=tuple(state.speakers),
             scratchpad=_witnessed(state, persona.id),
@@ -266,15 +277,22 @@ class Conduct:
         for turn in request.answers:
             state.answered_at[turn.owner_id] = self.now()
             state.cooled.discard(turn.owner_id)
-        if spoken.sample:
+        await self._pass(state, request.answers)
+        if spoken.sample and not newest_unwritten(request.answers):
             await self._personas.add_sample(request.persona.id, spoken.text, state.window[-1].id)
         return rows
+
+    async def _pass(self, state: PlaceState, answers: Sequence[Turn]) -> None:
+        """What must not be written was answered: a history that is read later begins behind it."""
+        if (message_id := newest_unwritten(answers)) and state.scene is not None:
+            await self._scenes.activate(state.scene.id, after=message_id)
 
     async def failed(self, state: PlaceState, reply: RunningReply, hold: float) -> bool:
         """The reply could not be made: its turns get a notice; False when it is not wanted anyway."""
         if not reply.wanted:
             return False
         await self._turns.settle([turn.id for turn in reply.request.answers])
+        await self._pass(state, reply.request.answers)
         reply.committed = True
         if hold:
             state.hold_until = self.now() + timedelta(seconds=hold)
@@ -287,12 +305,11 @@ class Conduct:
         state.window = [turn for turn in state.window if turn.id not in gone - kept]
         await self._turns.settle([turn.id for turn in reply.request.answers])
 
-    async def greet(self, state: PlaceState, persona: Persona) -> None:
-        """Say the persona's greeting, when its card has one."""
-        scene = state.scene
-        assert scene is not None
-        members = tuple(dict.fromkeys(alias.name for alias in state.aliases.values()))
-        text = greeting(persona, scene, members=members, now=self.now()).strip()
+    async def greet(self, state: PlaceState, persona: Persona, number: int = 0) -> None:
+        """Say the persona's greeting of that number, when its card has one."""
+        assert state.scene is not None
+        members = state.named_members
+        text = greeting(persona, state.scene, members=members, now=self.now(), number=number)
         if text:
             rows = await self._say(state, persona, text, split(text), ())
             self._delivery.later(state.place, persona, rows)
@@ -318,6 +335,7 @@ class Conduct:
             created_at=self.now(),
             witnesses=scene.cast,
             persona_id=persona.id,
+            unremembered=newest_unwritten(answers) > 0,
         )
         turn, rows = await self._turns.commit_reply(draft, parts, [turn.id for turn in answers])
         self._append(state, turn)

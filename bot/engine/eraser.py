@@ -35,7 +35,12 @@ class Eraser:
         """Take a member out of the database for good. `bytes_of` must follow."""
         at = max(self._now(), owned.newest) if owned.newest else self._now()
         number = await self._ledger.erased(member_id, at=at)
-        return await self._store.erase(member_id, number=number, space_id=direct_id)
+        return await self._store.erase(
+            member_id,
+            number=number,
+            space_id=direct_id,
+            unremembered=self._ledger.opted_out(member_id),
+        )
 
     async def space_rows(self, space_id: int) -> Erased:
         """Take a guild out of the database for good. `bytes_of` must follow."""

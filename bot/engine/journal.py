@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 BATCH = 256
 RETRY_SECONDS = 1.0
 
-Heard = tuple[JournalEntry, MessagePosted | None]
+Heard = tuple[JournalEntry | Callable[[], None], MessagePosted | None]
 Tell = Callable[[int, JournalOutcome, MessagePosted | None], None]
 
 
@@ -80,6 +80,13 @@ class Journal:
         self._wake.set()
         return True
 
+    def then(self, call: Callable[[], None]) -> None:
+        """Have something done, without a trace, in the order of what was submitted."""
+        if not self._closing:
+            self._waiting.append((call, None))
+            self._idle.clear()
+            self._wake.set()
+
     async def run(self) -> None:
         """Commit until `close`; the owner runs this as a task."""
         while not (self._closing and not self._waiting):
@@ -87,10 +94,13 @@ class Journal:
             self._wake.clear()
             while self._waiting:
                 batch = self._waiting[:BATCH]
-                outcomes = await self._commit([entry for entry, _ in batch])
+                outcomes = iter(await self._commit([entry for entry, _ in batch if not callable(entry)]))
                 del self._waiting[: len(batch)]
-                for (entry, event), outcome in zip(batch, outcomes, strict=True):
-                    self._tell(_place_id(entry), outcome, event)
+                for entry, event in batch:
+                    if callable(entry):
+                        entry()
+                    else:
+                        self._tell(_place_id(entry), next(outcomes), event)
             self._idle.set()
 
     async def _commit(self, entries: list[JournalEntry]) -> list[JournalOutcome]:

@@ -38,9 +38,17 @@ class Places:
         """Run a change on the place's state, in its order."""
         return await self._actor(place).do(change)
 
+    def later(self, place: Place, change: Change[None]) -> None:
+        """Run a change on the place's state, in its order; nobody waits for it."""
+        self._actor(place).later(change)
+
     def awake(self, place_id: int) -> PlaceActor | None:
         """The actor, if it is awake."""
         return self._actors.get(place_id)
+
+    def awake_spaces(self) -> set[int]:
+        """The spaces of all places that are awake."""
+        return {actor.place.space_id for actor in self._actors.values()}
 
     def wake(self, place: Place) -> None:
         """Load a place, so that what it still owes is answered."""

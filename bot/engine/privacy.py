@@ -69,6 +69,23 @@ class Privacy:
         erased_at = self._ledger.erased_at(event.author_id)
         return erased_at is None or event.created_at > erased_at
 
+    def is_out(self, member_id: int) -> bool:
+        """Whether the member opted out: what they say is never written."""
+        return self._ledger.opted_out(member_id)
+
+    @property
+    def anyone_out(self) -> bool:
+        """Whether anybody opted out."""
+        return self._ledger.anyone_out
+
+    async def opt_out(self, member_id: int) -> bool:
+        """From now on nothing of the member is written; False when it was so already."""
+        return await self._ledger.opt_out(member_id)
+
+    async def opt_in(self, member_id: int) -> bool:
+        """The member is remembered again from now on; False when it was so already."""
+        return await self._ledger.opt_in(member_id)
+
     def on_forgotten(self, tell: Callable[[int], None]) -> None:
         """Have a copy of members' names elsewhere told whom to let go of."""
         self._listeners.append(tell)
@@ -104,8 +121,11 @@ class Privacy:
                 await self._journal.flushed()
                 owned = await self._store.owned(member_id)
                 progress("stopping replies")
+                spaces = {*owned.space_ids, direct_id} - {0}
+                if self.is_out(member_id):  # nobody knows where answers were given that name nobody
+                    spaces |= self._places.awake_spaces()
                 erased = await self._rows(
-                    {*owned.space_ids, direct_id} - {0},
+                    spaces,
                     lambda: self._eraser.member_rows(member_id, owned, direct_id=direct_id),
                 )
                 self._live.without_member(member_id)

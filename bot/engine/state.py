@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.core.mood import Mood
 from bot.core.types import Alias, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.window import Speaker
+
+
+def is_unwritten(turn: Turn) -> bool:
+    """Whether a turn stands nowhere but in memory: a member said it who opted out (its id is negative)."""
+    return turn.id < 0
+
+
+def newest_unwritten(turns: Iterable[Turn]) -> int:
+    """The newest message of the unwritten ones among these turns; 0 without any."""
+    return max((-turn.id for turn in turns if is_unwritten(turn)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,11 @@ class PlaceState:
         if self.scene is None:
             return ()
         return tuple(self.personas[pid] for pid in self.scene.cast if pid in self.personas)
+
+    @property
+    def named_members(self) -> tuple[str, ...]:
+        """The names of the members who took one for this scene."""
+        return tuple(dict.fromkeys(alias.name for alias in self.aliases.values()))
 
     @property
     def last_speaker(self) -> int | None:

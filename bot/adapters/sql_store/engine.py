@@ -28,7 +28,10 @@ _COUNTED = {
     "scenes": sa.select(sa.func.count()).select_from(scenes),
     "turns": sa.select(sa.func.count()).where(turns.c.deleted_at.is_(None)),
     "turns_to_summarise": sa.select(sa.func.count()).where(
-        turns.c.deleted_at.is_(None), turns.c.covered_by.is_(None), turns.c.kind != "ooc"
+        turns.c.deleted_at.is_(None),
+        turns.c.covered_by.is_(None),
+        turns.c.kind != "ooc",
+        ~turns.c.unremembered,
     ),
     "memories": sa.select(sa.func.count()).select_from(memories),
     "outbox_open": sa.select(sa.func.count()).where(outbox.c.closed_at.is_(None)),
@@ -47,8 +50,8 @@ class SqlStore:
         self.memories = SqlMemories(database=database)
         self.settings = SqlSettings(database=database)
         self.lore = SqlLore(database=database)
-        self.privacy = SqlPrivacy(database=database)
         self.knowledge = SqlKnowledge(database=database)
+        self.privacy = SqlPrivacy(database=database)
 
     def write(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A write transaction for one's own statements; writers take turns in the order they came."""

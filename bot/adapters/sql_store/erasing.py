@@ -16,6 +16,7 @@ from bot.adapters.sql_store.forgetting import (
     remove_memories,
     wipe_turns,
 )
+from bot.adapters.sql_store.knowledge_tables import entities, triggers
 from bot.adapters.sql_store.member_rows import MemberRows
 from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import (
@@ -52,7 +53,9 @@ async def erase_rows(connection: AsyncConnection, member_id: int, found: MemberR
     await remove_memories(connection, found.memory_ids - gone, now)
     for some in portions(found.sample_ids):
         await connection.execute(sa.delete(style_samples).where(style_samples.c.id.in_(some)))
-    reworded: set[int] = set()
+    reworded = await _drop_triggers(connection, found.trigger_ids, now)
+    for some in portions(found.entity_ids):
+        await connection.execute(sa.delete(entities).where(entities.c.id.in_(some)))
     for space_id, names in found.names.items():
         if names:
             reworded |= await _redact(connection, space_id, names, now)
@@ -181,7 +184,7 @@ async def _redact(connection: AsyncConnection, space_id: int, names: Names, now:
         )
     await _redact_parts(connection, names, changed)
     await _redact_scenes(connection, space_id, names)
-    return await _encode_again(connection, changed, now)
+    return await _encode_again(connection, memories.c.turn_id, changed, now)
 
 
 async def _redact_parts(connection: AsyncConnection, names: Names, turn_ids: Collection[int]) -> None:
@@ -206,10 +209,24 @@ async def _redact_scenes(connection: AsyncConnection, space_id: int, names: Name
             await connection.execute(sa.update(stories).where(stories.c.id == story_id).values(**values))
 
 
-async def _encode_again(connection: AsyncConnection, turn_ids: Collection[int], now: datetime) -> set[int]:
+async def _drop_triggers(
+    connection: AsyncConnection, trigger_ids: Collection[int], now: datetime
+) -> set[int]:
+    """Their memories lose all keys and get those that are left anew."""
+    led: set[int] = set()
+    for some in portions(trigger_ids):
+        to = sa.select(triggers.c.memory_id).where(triggers.c.id.in_(some))
+        led.update((await connection.execute(to)).scalars())
+        await connection.execute(sa.delete(triggers).where(triggers.c.id.in_(some)))
+    return await _encode_again(connection, memories.c.id, led, now)
+
+
+async def _encode_again(
+    connection: AsyncConnection, column: sa.Column[int], ids: Collection[int], now: datetime
+) -> set[int]:
     found: set[int] = set()
-    for some in portions(turn_ids):
-        which = memories.c.turn_id.in_(some)
+    for some in portions(ids):
+        which = column.in_(some)
         rows = (await connection.execute(sa.select(memories.c.id, memories.c.space_id).where(which))).all()
         await queue_erasures(connection, [(row.id, row.space_id) for row in rows], now)
         await connection.execute(sa.update(memories).where(which).values(indexed_by=None))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.batches import portions
+from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects, triggers
 from bot.adapters.sql_store.tables import (
     aliases,
     line_sources,
@@ -22,6 +23,7 @@ from bot.adapters.sql_store.tables import (
     scenes,
     scratchpad_lines,
     scratchpad_revisions,
+    stories,
     style_samples,
     turns,
 )
@@ -41,6 +43,10 @@ class MemberRows:
     memory_ids: set[int] = field(default_factory=set)
     line_ids: set[int] = field(default_factory=set)
     sample_ids: set[int] = field(default_factory=set)
+    entity_ids: set[int] = field(default_factory=set)
+    """Whom facts are about: the member, or somebody of the member's name."""
+    trigger_ids: set[int] = field(default_factory=set)
+    """"Bring this back when …" lines of others' memories that name the member."""
     alias_scenes: set[int] = field(default_factory=set)
     made_personas: set[int] = field(default_factory=set)
     spaces: set[int] = field(default_factory=set)
@@ -71,9 +77,15 @@ async def rows_of(connection: AsyncConnection, member_id: int, direct_id: int = 
     found.spaces = known - found.direct
     await _made_of(connection, found)
     await _distinguish(connection, member_id, found, by_space)
+    played = sa.select(entities.c.id).where(entities.c.owner_id == member_id)
+    found.entity_ids = set((await connection.execute(played)).scalars())
     for space_id, names in found.names.items():
         if names:
             await _naming(connection, space_id, names, found)
+            await _known(connection, space_id, names, found)
+    for some in portions(found.entity_ids):
+        about = sa.select(memory_subjects.c.memory_id).where(memory_subjects.c.entity_id.in_(some))
+        found.memory_ids.update((await connection.execute(about)).scalars())
     return found
 
 
@@ -153,3 +165,16 @@ async def _naming(connection: AsyncConnection, space_id: int, names: Names, foun
     sampled = sa.select(style_samples.c.id, style_samples.c.text).join_from(style_samples, personas)
     rows = await connection.execute(sampled.where(personas.c.space_id == space_id))
     found.sample_ids.update(id_ for id_, text in rows if names.in_text(text))
+
+
+async def _known(connection: AsyncConnection, space_id: int, names: Names, found: MemberRows) -> None:
+    called = (
+        sa.select(entities.c.id, entities.c.name)
+        .join_from(entities, stories)
+        .join(places)
+        .where(places.c.space_id == space_id, entities.c.persona_id == 0)
+    )
+    found.entity_ids.update(id_ for id_, name in await connection.execute(called) if names.in_text(name))
+    lines = sa.select(triggers.c.id, triggers.c.text).join_from(triggers, memories)
+    rows = await connection.execute(lines.where(memories.c.space_id == space_id))
+    found.trigger_ids.update(id_ for id_, text in rows if names.in_text(text))

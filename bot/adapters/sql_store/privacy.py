@@ -43,12 +43,17 @@ class SqlPrivacy:
 
         return await self._database.read(work, snapshot=True)
 
-    async def erase(self, member_id: int, *, number: int, space_id: int = 0) -> Erased:
+    async def erase(
+        self, member_id: int, *, number: int, space_id: int = 0, unremembered: bool = False
+    ) -> Erased:
         """See the port."""
         now = self._database.now()
 
         async def work(connection: AsyncConnection) -> Erased:
             found = await rows_of(connection, member_id, space_id)
+            if unremembered:
+                answers = sa.select(turns.c.id).where(turns.c.unremembered)
+                found.reply_ids.update((await connection.execute(answers)).scalars())
             erased = await erasing.erase_rows(connection, member_id, found, now)
             await _set_applied(connection, number)
             return erased

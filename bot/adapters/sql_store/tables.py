@@ -78,13 +78,6 @@ stored_values = Table(
     Column("value", sa.Text, nullable=False),
 )
 counters = Table("counters", metadata, Column("name", sa.Text, primary_key=True), _number("number"))
-opt_outs = Table(
-    "opt_outs",
-    metadata,
-    Column("space_id", sa.BigInteger, primary_key=True),
-    Column("member_key", sa.Text, primary_key=True),
-    _time("since"),
-)
 jobs = Table(
     "jobs",
     metadata,
@@ -232,6 +225,7 @@ turns = Table(
     _maybe("covered_by", sa.BigInteger),
     Column("speaker", sa.Text, nullable=False),
     Column("text", sa.Text, nullable=False),
+    _flag("unremembered"),
     _partial("ix_turns_living", "scene_id", "id", where="deleted_at IS NULL"),
     _partial("ix_turns_uncovered", "scene_id", "id", where="covered_by IS NULL AND deleted_at IS NULL"),
     _partial(

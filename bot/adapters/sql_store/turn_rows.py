@@ -45,6 +45,7 @@ def turn_of(row: Row[Any]) -> Turn:
         mentions_bot=row.mentions_bot,
         reply_to=row.reply_to,
         proxied=row.proxied,
+        unremembered=row.unremembered,
         id=row.id,
         edited_at=row.edited_at,
         answered_by=row.answered_by,
@@ -78,10 +79,13 @@ async def insert_turns(connection: AsyncConnection, drafts: Sequence[TurnDraft])
     ]
     if messages:
         await connection.execute(sa.insert(turn_messages), messages)
-    await connection.execute(
-        sa.insert(memories),
-        [_memory_row(turn, row["audience_id"]) for turn, row in zip(stored, rows, strict=True)],
-    )
+    made = [
+        _memory_row(turn, row["audience_id"])
+        for turn, row in zip(stored, rows, strict=True)
+        if not turn.unremembered
+    ]
+    if made:
+        await connection.execute(sa.insert(memories), made)
     return stored
 
 
@@ -97,6 +101,7 @@ def _turn_row(draft: TurnDraft, audience_id: int) -> dict[str, Any]:
         "kind": draft.kind.value,
         "mentions_bot": draft.mentions_bot,
         "proxied": draft.proxied,
+        "unremembered": draft.unremembered,
         "reply_to": draft.reply_to,
         "created_at": draft.created_at,
         "speaker": draft.speaker,

@@ -15,7 +15,12 @@ from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of, turn
 from bot.core.ports import JournalEntry, JournalOutcome
 from bot.core.types import OutboxRow, Turn, TurnDraft, TurnKind
 
-_UNCOVERED = sa.and_(turns.c.covered_by.is_(None), LIVING, turns.c.kind != TurnKind.OUT_OF_CHARACTER.value)
+_UNCOVERED = sa.and_(
+    turns.c.covered_by.is_(None),
+    LIVING,
+    turns.c.kind != TurnKind.OUT_OF_CHARACTER.value,
+    ~turns.c.unremembered,
+)
 
 
 class SqlTurns:

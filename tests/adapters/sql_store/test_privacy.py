@@ -48,6 +48,7 @@ async def fill(store: SqlStore, stage: Stage) -> list[Turn]:
         stage.note(f"Knows {MARK}.", first.id, owner_ids=(ZAN,), subject="Zanzibar"),
         stage.note("Bob likes Zanzibar.", bob.id, owner_ids=(BOB,), subject="Bob"),
         stage.note("Bob is curious.", bob.id, owner_ids=(BOB,), subject="Bob"),
+        stage.note("Bob owes a coin.", bob.id, owner_ids=(BOB,)),
         stage.note("Old line.", late.id, kind=MemoryKind.SNAPSHOT, owner_ids=(ZAN,)),
     ]
     covered = [first.id, bob.id, late.id, reply.id, hello.id]
@@ -56,8 +57,26 @@ async def fill(store: SqlStore, stage: Stage) -> list[Turn]:
     await store.personas.add_sample(stage.persona.id, "Sit down, Zanzibar.", None)
     await store.personas.add_sample(stage.persona.id, "Sit down, Bob.", None)
     await store.scenes.update(stage.scene.id, situation="Zanzibar arrives.")
+    await know(store)
     await direct(store)
     return [first, bob, late, reply, hello]
+
+
+async def know(store: SqlStore) -> None:
+    """Facts about somebody, and further keys of a fact."""
+    fact = "(SELECT id FROM memories WHERE text = 'Bob {}.')".format
+    columns = "id, story_id, kind, owner_id, persona_id, folded_name, name"
+    statements = (
+        f"INSERT INTO entities ({columns}) VALUES (1, 1, 'member', {ZAN}, 0, 'zanzibar', 'Zanzibar')",
+        f"INSERT INTO entities ({columns}) VALUES (2, 1, 'person', 0, 0, 'the fox', 'The Fox')",
+        f"INSERT INTO entities ({columns}) VALUES (3, 1, 'person', 0, 0, 'bob', 'Bob')",
+        f"INSERT INTO memory_subjects VALUES ({fact('owes a coin')}, 2), ({fact('is curious')}, 3)",
+        f"INSERT INTO triggers (memory_id, text) VALUES ({fact('is curious')}, 'when Zanzibar asks')",
+        f"INSERT INTO triggers (memory_id, text) VALUES ({fact('is curious')}, 'when it rains')",
+    )
+    async with store.write() as connection:
+        for statement in statements:
+            await connection.exec_driver_sql(statement)
 
 
 async def direct(store: SqlStore) -> None:
@@ -91,7 +110,7 @@ async def test_what_will_go_is_counted_and_nothing_changes(store: SqlStore, stag
     assert (owned.turns, owned.replies, owned.aliases, owned.personas) == (3, 1, 1, 2)
     assert owned.space_ids == (9, DIRECT.id)
     assert owned.newest is not None
-    assert (owned.memories, owned.notes, owned.samples) == (3, 2, 2)
+    assert (owned.memories, owned.notes, owned.samples) == (4, 2, 2)
     assert (await store.privacy.owned(4242)).nothing
     assert await everything(store) == before
 
@@ -135,6 +154,9 @@ async def test_others_keep_what_they_said_and_what_was_made_of_it(store: SqlStor
     mira = await store.personas.get(stage.persona.id)
     assert mira is not None
     assert mira.created_by == 0
+    async with store.write() as connection:
+        known = await connection.exec_driver_sql("SELECT name FROM entities UNION SELECT text FROM triggers")
+        assert set(known.scalars()) == {"Bob", "when it rains"}
     (answered,) = await store.turns.by_ids([bob.id])
     assert answered.answered_by == hello.id
     assert bob.id in [turn.id for turn in await store.turns.uncovered(stage.scene.id, 50)]
@@ -287,7 +309,7 @@ def test_every_column_that_holds_a_member_is_known() -> None:
         for column in table.c
         if column.name in ("owner_id", "member_id", "user_id", "author_id", "created_by", "added_by", "by")
     }
-    handled = {"personas.created_by", "aliases.owner_id", "turns.owner_id", "memory_owners.owner_id"}
+    handled = {"aliases.owner_id", "turns.owner_id", "memory_owners.owner_id", "entities.owner_id"}
     signed = {name for name in members if name.endswith((".created_by", ".added_by"))}
     assert members - signed <= handled
     assert sqlite3.sqlite_version_info >= (3, 35)
