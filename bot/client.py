@@ -226,6 +226,7 @@ class TroupeClient(commands.AutoShardedBot):
             identity=lambda: self.identity,
             announce=self.messenger.notice,
             speaking_trouble=self.messenger.prepare,
+            take_back=self.messenger.take_back,
             prepare_picture=prepare_picture,
             forget_picture=self.pictures.forget,
             card_files=CardFiles(

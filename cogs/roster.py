@@ -11,6 +11,7 @@ from bot.core.types import Place
 from cogs.alias import Aliases
 from cogs.chat import NO_CONTENT, Chat
 from cogs.door import Identity
+from cogs.greetings import TakeBack
 from cogs.help import Help
 from cogs.lore import Lore
 from cogs.memory import Memories
@@ -31,6 +32,7 @@ def make_cogs(
     identity: Callable[[], Identity],
     announce: Callable[[Place, str], Awaitable[int]],
     speaking_trouble: Callable[[Place], Awaitable[str | None]],
+    take_back: TakeBack,
     prepare_picture: PreparePicture,
     forget_picture: ForgetPicture,
     card_files: CardFiles,
@@ -46,7 +48,9 @@ def make_cogs(
             forget_picture=forget_picture,
             files=card_files,
         ),
-        Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble),
+        Scenes(
+            troupe=troupe, announce=announce, speaking_trouble=speaking_trouble, take_back=take_back
+        ),
         Aliases(troupe=troupe, present=present),
         Memories(troupe=troupe),
         Lore(troupe=troupe, files=card_files),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot.core.types import Place, Scene
+from bot.core.types import Persona, Place, Scene
 from bot.errors import DeliveryError, UserFacing
 from bot.invite import ESSENTIAL, missing_permissions
 from cogs.answers import Asked, say, think
+from cogs.greetings import TakeBack, greeting_buttons
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
 from cogs.permissions import moderators_by_default
 
@@ -42,9 +43,12 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
 
     cast = app_commands.Group(name="cast", description="Who is in the scene")
 
-    def __init__(self, *, troupe: Troupe, announce: Announce, speaking_trouble: SpeakingTrouble) -> None:
+    def __init__(
+        self, *, troupe: Troupe, announce: Announce, speaking_trouble: SpeakingTrouble, take_back: TakeBack
+    ) -> None:
         """`announce` posts a line in the bot's own name; `speaking_trouble` says why webhooks do not work."""
         super().__init__()
+        self._take_back = take_back
         self._troupe = troupe
         self._announce = announce
         self._speaking_trouble = speaking_trouble
@@ -96,7 +100,12 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
             told.append(f"I lack **{', '.join(lacking)}** in <#{place.id}>: {_FOR_WANT_OF_THEM}")
         elif trouble := await self._speaking_trouble(place):
             told.append(f"Personas speak in plain messages here: {trouble}")
-        await say(interaction, "\n".join(told))
+        await say(interaction, "\n".join(told), **self._greetings(place, started.persona, started.scene))
+
+    def _greetings(self, place: Place, persona: Persona | None, scene: Scene) -> dict[str, Any]:
+        return greeting_buttons(
+            troupe=self._troupe, place=place, persona=persona, scene=scene, take_back=self._take_back
+        )
 
     async def _tell_channel(self, place: Place, name: str) -> int:
         try:
@@ -188,7 +197,8 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         place = here(interaction)
         found = await self._troupe.personas.find(place.space_id, persona)
         scene = await self._troupe.scenes.cast_add(place, found.id)
-        await say(interaction, f"**{found.name}** joins “{scene.name}”.")
+        told = f"**{found.name}** joins “{scene.name}”."
+        await say(interaction, told, **self._greetings(place, found, scene))
 
     @cast.command(name="remove", description="A persona leaves the scene")
     @app_commands.describe(persona="Who leaves")

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -111,6 +111,26 @@ class DiscordMessenger:
         nonce = f"n{reply_to}" if reply_to else None
         async with _failures(), asyncio.timeout(TIMEOUT_S):
             return await self._send(place, text[:LIMIT], nonce=nonce, reply_to=reply_to)
+
+    async def take_back(self, place: Place, message_ids: Sequence[int]) -> None:
+        """Delete messages of the personas here; those that are gone already are no failure."""
+        async with _failures(), asyncio.timeout(TIMEOUT_S):
+            for message_id in message_ids:
+                await self._delete(place, message_id)
+
+    async def _delete(self, place: Place, message_id: int) -> None:
+        if place.guild_id:
+            with contextlib.suppress(CannotUseWebhooks, discord.NotFound):
+                key = await self._webhooks.get(place)
+                webhook = discord.Webhook.partial(key.id, key.token, session=self._own_session())
+                thread = discord.Object(place.id) if key.channel_id != place.id else discord.utils.MISSING
+                await webhook.delete_message(message_id, thread=thread)
+                return
+        with contextlib.suppress(discord.NotFound):  # said plainly, in the bot's own name
+            await self._partial(place).get_partial_message(message_id).delete()
+
+    def _partial(self, place: Place) -> discord.PartialMessageable:
+        return self._client.get_partial_messageable(place.id, guild_id=place.guild_id or None)
 
     async def typing(self, place: Place) -> None:
         """Shows that an answer is coming. A failure is only logged."""

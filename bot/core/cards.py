@@ -99,6 +99,20 @@ def style_samples(card: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sample for sample in samples if sample)
 
 
+def greetings(card: Mapping[str, object], *, group: bool = False) -> tuple[str, ...]:
+    """Return everything the character may say first, the usual greeting first, macros unfilled.
+
+    In a `group` those that are meant for one come before the others.
+    """
+    found: list[object] = [card.get("first_mes")]
+    for key, wanted in (("alternate_greetings", True), ("group_only_greetings", group)):
+        more = card.get(key)
+        if wanted and isinstance(more, list):
+            found = [*more, *found] if key == "group_only_greetings" else [*found, *more]
+    texts = (text.strip() for text in found if isinstance(text, str))
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
 def temperament(card: Mapping[str, object]) -> Vector:
     """Return the resting emotion vector that the card carries in `extensions.troupe`, else a calm one."""
     extensions = card.get("extensions")

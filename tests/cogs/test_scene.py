@@ -141,4 +141,4 @@ async def test_discord_itself_hides_the_commands_of_moderators(stage: Stage) -> 
         for command in stage.server.commands[None].values()
         if command["default_member_permissions"] is not None
     }
-    assert hidden == {"persona", "scene", "settings"}
+    assert hidden == {"lore", "persona", "scene", "settings"}
