@@ -237,7 +237,6 @@ def assemble(parts: Parts) -> Troupe:
         greetings=Greetings(
             places=places, conduct=conduct, journal=journal, turns=store.turns, delivery=delivery
         ),
-        greetings=Greetings(places=places, conduct=conduct, journal=journal, turns=store.turns),
         scenes=Scenes(
             places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
         ),
