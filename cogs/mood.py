@@ -9,6 +9,7 @@ from discord.ext import commands
 
 from bot.core.emotion import EMOTIONS
 from bot.core.mood import current
+from bot.core.relations import Relation, describe
 from cogs.answers import Asked, say, think
 from cogs.names import Choices, cast_choices, here
 
@@ -43,4 +44,11 @@ def _described(view: MoodView) -> str:
         f"{name:<12} {'█' * round(value)}{'░' * (10 - round(value))} {value:.1f}"
         for name, value in zip(EMOTIONS, map(float, current(view.mood)), strict=True)
     ]
-    return f"**{view.persona.name}**: {view.words}\n```\n" + "\n".join(rows) + "\n```"
+    told = f"**{view.persona.name}**: {view.words}\n```\n" + "\n".join(rows) + "\n```"
+    return "\n".join([told, *(_related(name, one) for name, one in view.relations.items())])
+
+
+def _related(name: str, one: Relation) -> str:
+    words = describe(one, name) or f"undecided about {name}"
+    numbers = f"warmth {one.warmth:+.2f}, trust {one.trust:+.2f}, tension {one.tension:.2f}"
+    return f"-# {words}: {numbers}, from {one.evidence} turns"

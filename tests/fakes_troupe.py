@@ -316,7 +316,7 @@ class FakeTroupe:
         for persona in self.personas.kept.values():
             if persona_id in (None, persona.id):
                 mood = at_rest(persona.temperament, NOW)
-                views.append(SimpleNamespace(persona=persona, mood=mood, words=describe(mood)))
+                views.append(SimpleNamespace(persona=persona, mood=mood, words=describe(mood), relations={}))
         return views
 
     async def health(self) -> list[SimpleNamespace]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from bot.core.types import NOBODY, Memory, MemoryDraft, Turn
+from bot.core.vectors import Vector
 
 
 class EntityKind(StrEnum):
@@ -91,6 +92,12 @@ class KnowledgeStore(Protocol):
 
     async def always(self, story_id: int, *, persona_id: int | None = None) -> Always:
         """What is pinned and wished for in a story; only what this persona witnessed, if one is given."""
+
+    async def feelings(
+        self, story_id: int, persona_id: int, owner_ids: Collection[int], *, limit: int
+    ) -> dict[int, list[Vector]]:
+        """What each member's newest turns that this persona answered felt like, oldest first; members without
+        any are left out."""
 
     async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
         """A living turn with those next to it in its scene, oldest first; empty when it is gone."""

@@ -104,7 +104,11 @@ class ReplyScene:
     """What moderators pinned: shown after those, and given up last."""
     notes: Sequence[Note] = ()
     """The strongest first; shown by time, and the weakest left out when they do not fit."""
+    aside: Note | None = None
+    """A memory that came up by itself: it may be mentioned, and need not."""
     mood: str = ""
+    relations: str = ""
+    """What the persona feels towards those present, as `bot.core.relations.in_words` says it."""
     hints: Sequence[str] = ()
     start_id: int = 0
     """The `start_id` of the last prompt of this place and persona; 0 at first."""
@@ -291,13 +295,17 @@ def _notes(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count) 
     name = label_text(given.persona.name)
     macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=given.now)
     after = expand(given.persona.text("post_history_instructions"), macros).strip()
-    mood = one_line(given.mood)
+    mood, relations = one_line(given.mood), one_line(given.relations)
     present = _present(given)
     hints = map(one_line, [*given.hints, cut_to(after, budgets.last, count)])
     lore = "\n".join(f"- {_indented(text)}" for text in given.lore.fired)
     return {
         "lore": prompts.fill("notes.lore", lore=lore) if lore else "",
+        "aside": prompts.fill("notes.aside", name=name, aside=_note_line(given.aside, given))
+        if given.aside
+        else "",
         "mood": prompts.fill("notes.mood", name=name, mood=mood) if mood and mood != CALM else "",
+        "relations": prompts.fill("notes.relations", name=name, relations=relations) if relations else "",
         "present": prompts.fill("notes.present", names=", ".join(present)) if len(present) > 2 else "",
         "hints": "\n".join(hint for hint in hints if hint),
     }

@@ -13,10 +13,12 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "reply_intro": "name",
         "reply_system": "intro name former description personality scenario samples scene location situation "
         "time standing scratchpad lore_before lore_after",
-        "reply_last": "before memories lore mood present hints turns",
+        "reply_last": "before memories aside lore mood relations present hints turns",
         "notes.memories": "name memories",
         "notes.lore": "lore",
+        "notes.aside": "name aside",
         "notes.mood": "name mood",
+        "notes.relations": "name relations",
         "notes.present": "names",
         "hints.repeated": "",
         "hints.refused": "name",

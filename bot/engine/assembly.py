@@ -29,6 +29,7 @@ from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
 from bot.engine.eraser import Eraser
+from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, ModelHealth
 from bot.engine.indexing import Feeling, Indexer
@@ -194,9 +195,11 @@ def assemble(parts: Parts) -> Troupe:
         reply_tokens=parts.reply_tokens,
         now=now,
     )
+    relations = Relations(knowledge=store.knowledge)
     conversation = Conversation(
         conduct=conduct,
         knowledge=store.knowledge,
+        relations=relations,
         delivery=delivery,
         notices=notices,
         recaller=recaller,
@@ -257,6 +260,7 @@ def assemble(parts: Parts) -> Troupe:
             wake_indexer=indexer.wake,
             now=now,
         ),
+        relations=relations,
         keeping=Keeping(
             knowledge=store.knowledge,
             memories=store.memories,

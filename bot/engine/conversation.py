@@ -24,6 +24,7 @@ from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
 from bot.engine.delivery import Delivery
+from bot.engine.feelings import Relations
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
 from bot.engine.limits import Limits
@@ -97,6 +98,7 @@ class Conversation:
         notices: Notices,
         recaller: Recaller,
         knowledge: KnowledgeStore,
+        relations: Relations,
         lore: Lore,
         personas: PersonaStore,
         model: ChatModel,
@@ -116,6 +118,7 @@ class Conversation:
         self._notices = notices
         self._recaller = recaller
         self._knowledge = knowledge
+        self._relations = relations
         self._lore = lore
         self._personas = personas
         self._model = model
@@ -185,7 +188,8 @@ class Conversation:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
         given = await self._always(request, self._given(request, samples))
-        given = replace(given, lore=await self._lore.for_reply(request, given.roster))
+        lore = await self._lore.for_reply(request, given.roster)
+        given = self._with_notes(replace(given, lore=lore), request)
         recollection = await self._recall(request, given)
         task = _Task(
             request, self._with_memories(given, request, recollection), _voices(request, given.roster)
@@ -203,15 +207,18 @@ class Conversation:
             text=text,
             parts=tuple(split(text)),
             start_id=made.start_id,
+            notes=given.scratchpad,
             recalled=tuple(item.memory_id for item in recollection.choice.items),
             sample=good and len(samples) < SAMPLES,
         )
 
     async def _always(self, request: ReplyRequest, given: ReplyScene) -> ReplyScene:
-        """With what the story keeps in mind: pins, and wishes from its other scenes."""
+        """With what the story keeps in mind: pins, wishes from its other scenes, and how it is with whom."""
         kept = await self._knowledge.always(request.scene.story_id, persona_id=request.persona.id)
         wishes = [wish.text for wish in kept.wishes if wish.scene_id != request.scene.id]
-        return replace(given, standing=wishes, pinned=[pin.text for pin in kept.pins])
+        relations = await self._relations.present(request, given.roster)
+        pins = [pin.text for pin in kept.pins]
+        return replace(given, standing=wishes, pinned=pins, relations=relations)
 
     def _hint(self, complaint: str, name: str) -> str:
         values = {} if complaint == _REPEAT else {"name": name}
@@ -231,6 +238,15 @@ class Conversation:
             samples=samples,
             start_id=request.start_id,
         )
+
+    def _with_notes(self, given: ReplyScene, request: ReplyRequest) -> ReplyScene:
+        """The notes of the last prompt as long as its window begins where it began: what they do not tell yet
+        is still shown, and the model's cache of the prompt holds. Then the newest."""
+        if request.held is None:
+            return given
+        same, room = replace(given, scratchpad=request.held), self._budgets(request, self._context_tokens)
+        shown = window_turns(same, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
+        return same if shown.start_id == request.start_id else given
 
     def _with_memories(self, given: ReplyScene, request: ReplyRequest, found: Recollection) -> ReplyScene:
         mood = moods.update(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bot.core import mood as moods
 from bot.core.events import Event, MessagePosted, snowflake
 from bot.core.mood import Mood
 from bot.core.ports import Messenger, SceneStore
+from bot.core.relations import Relation
 from bot.core.types import Persona, Place
 from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
+from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, HealthLine
 from bot.engine.indexing import Indexer
@@ -45,6 +47,8 @@ DRAIN_SECONDS = 6.0
 """How long running replies may go on after SIGTERM; the rest of the ten seconds is for closing stores."""
 
 HISTORIES_AT_ONCE = 4
+MOST_RELATIONS = 12
+"""Members towards whom `/mood show` tells a persona's relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class MoodView:
     mood: Mood
     words: str
     temperament: Vector
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    """Towards the members of the scene, by name; those that it never answered are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +75,7 @@ class Troupe:
     memories: Memories
     pages: Pages
     keeping: Keeping
+    relations: Relations
     options: Options
     privacy: Privacy
     overheard: Overheard
@@ -202,12 +209,21 @@ class Troupe:
             return [self._mood_view(state, persona) for persona in state.cast]
 
         views = await self.places.do(place, read)
-        if persona_id is None:
-            return views
-        found = [view for view in views if view.persona.id == persona_id]
-        if not found:
+        found = [view for view in views if persona_id in (None, view.persona.id)]
+        if persona_id is not None and not found:
             raise UserFacing("That persona is not in this scene. `/scene show` tells who is.")
-        return found
+        return [await self._with_relations(place, view) for view in found]
+
+    async def _with_relations(self, place: Place, view: MoodView) -> MoodView:
+        """Read beside the actor, which must not wait for it."""
+
+        async def read(state: PlaceState) -> tuple[int, dict[int, str]]:
+            members = {speaker.owner_id: speaker.name for speaker in state.speakers[-MOST_RELATIONS:]}
+            return (state.scene.story_id if state.scene else 0), members
+
+        story_id, members = await self.places.do(place, read)
+        relations = await self.relations.of(story_id, view.persona.id, members)
+        return replace(view, relations=relations)
 
     def _mood_view(self, state: PlaceState, persona: Persona) -> MoodView:
         now: datetime = self.conduct.now()

@@ -17,6 +17,7 @@ from bot.adapters.sql_store.tables import memories, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
 from bot.core.knowledge import Always, Entity, KnownFact
 from bot.core.types import Memory, Turn
+from bot.core.vectors import Vector
 
 
 class SqlKnowledge:
@@ -81,6 +82,36 @@ class SqlKnowledge:
         return await self._database.read(
             lambda connection: select_always(connection, story_id, persona_id), snapshot=True
         )
+
+    async def feelings(
+        self, story_id: int, persona_id: int, owner_ids: Collection[int], *, limit: int
+    ) -> dict[int, list[Vector]]:
+        """See the port."""
+        answer = turns.alias("answers")
+
+        async def work(connection: AsyncConnection) -> dict[int, list[Vector]]:
+            found: dict[int, list[Vector]] = {}
+            for owner_id in sorted(set(owner_ids)):
+                which = (
+                    sa.select(memories.c.emotion)
+                    .join(turns, turns.c.id == memories.c.turn_id)
+                    .join(answer, answer.c.id == turns.c.answered_by)
+                    .where(
+                        turns.c.owner_id == owner_id,
+                        turns.c.story_id == story_id,
+                        answer.c.persona_id == persona_id,
+                        memories.c.emotion.is_not(None),
+                        LIVING,
+                    )
+                    .order_by(turns.c.id.desc())
+                    .limit(limit)
+                )
+                felt = (await connection.execute(which)).scalars().all()
+                if felt:
+                    found[owner_id] = list(felt)[::-1]
+            return found
+
+        return await self._database.read(work, snapshot=True)
 
     async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
         """See the port."""
