@@ -262,7 +262,7 @@ class SceneStore(Protocol):
         self, place: Place, *, name: str, location: str, situation: str, story: str | None, after: int
     ) -> Scene:
         """A new active scene (the former one waits). `story` None continues the place's latest story; else
-        that one of the place, made when new. `seen_until` is raised to `after` (the message id to record from)."""
+        that one, made when new. `seen_until` is raised to `after`, the message id to record from."""
 
     async def activate(self, scene_id: int, *, after: int) -> Scene: ...
 
@@ -340,7 +340,7 @@ class MemoryStore(Protocol):
     async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
 
     async def remove(self, memory_ids: Collection[int]) -> None:
-        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text too."""
+        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text."""
 
     async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
         """Memories that this encoder has not indexed yet, oldest first."""
