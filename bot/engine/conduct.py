@@ -48,6 +48,7 @@ class Spoken:
     text: str
     parts: tuple[str, ...]
     start_id: int
+    notes: Scratchpad
     recalled: tuple[int, ...]
     sample: bool
     """Good enough to be a style sample."""
@@ -93,7 +94,7 @@ class Conduct:
         scene = next((found for found in await self._scenes.of_place(place.id) if found.active), None)
         same = scene is not None and state.scene is not None and scene.id == state.scene.id
         state.scene = scene
-        state.aliases, state.personas = {}, {}
+        state.aliases, state.personas, state.held = {}, {}, {}
         if scene is None:
             state.window, state.pending = [], []
         else:
@@ -210,7 +211,7 @@ class Conduct:
         self._wake_indexer()
         turns = {turn.id: turn for turn in changed.turns}
         state.window = _with_changes(state.window, turns, removed=changed.removed)
-        state.pending = _readdressed(state.pending, turns, removed=changed.removed)
+        state.pending, state.held = _readdressed(state.pending, turns, removed=changed.removed), {}
         reply = state.reply
         if reply is not None and reply.shows(turns):
             reply.cancel()
@@ -259,6 +260,7 @@ class Conduct:
                 if state.replies - number < COOLING_REPLIES
             ),
             began=self.now(),
+            held=state.held.get(persona.id),
         )
 
     async def commit(
@@ -270,7 +272,8 @@ class Conduct:
             return None
         rows = await self._say(state, request.persona, spoken.text, spoken.parts, request.answers)
         reply.committed = True
-        state.start_ids[request.persona.id] = spoken.start_id
+        who = request.persona.id
+        state.start_ids[who], state.held[who] = spoken.start_id, spoken.notes
         state.replies += 1
         state.hold_until = None
         state.recalled.update(dict.fromkeys(spoken.recalled, state.replies))

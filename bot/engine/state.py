@@ -53,6 +53,8 @@ class ReplyRequest:
     cooling: frozenset[int]
     """Memories recalled so lately that they should not nag."""
     began: datetime
+    held: Scratchpad | None = None
+    """The notes that the last prompt showed."""
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -72,9 +74,11 @@ class RunningReply:
     committed: bool = False
 
     def shows(self, turn_ids: Collection[int]) -> bool:
-        """Whether it is still in the making, from a prompt that holds one of these turns."""
-        making = self.wanted and not self.committed
-        return making and any(turn.id in turn_ids for turn in self.request.window)
+        """Whether it is still in the making, from a prompt that holds one of these turns or a note of one."""
+        pads = (self.request.scratchpad, self.request.held)
+        noted = {source for pad in pads if pad for line in pad.lines for source in line.sources}
+        known = noted.union(turn.id for turn in self.request.window)
+        return self.wanted and not self.committed and not known.isdisjoint(turn_ids)
 
     def cancel(self) -> None:
         """Stop, unless it is already being posted."""
@@ -95,6 +99,8 @@ class PlaceState:
     window: list[Turn] = field(default_factory=list)
     start_ids: dict[int, int] = field(default_factory=dict)
     """Persona id to the turn its last prompt's window began with."""
+    held: dict[int, Scratchpad] = field(default_factory=dict)
+    """Persona id to the notes that its last prompt showed; none after a turn was edited or deleted."""
     speakers: list[Speaker] = field(default_factory=list)
     """Members of the scene in the order they first spoke."""
     uncovered: int = 0
