@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -10,17 +11,21 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-_MOST: Final = 65_535
+_BITS: Final = 16
+_MOST: Final = (1 << _BITS) - 1
 
 
 class Postings:
-    """Which rows hold a word, and how often. Rows are numbered from 0 in the order of adding."""
+    """Which rows hold a word, and how often. Rows are numbered from 0 in the order of adding.
+
+    A row and its count are one number. Half the words of a story stand in a single row: those have a plain
+    number, the others an array, which for many stories of few turns is most of the memory.
+    """
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
         self._word: list[str] = []
-        self._rows: list[array[int]] = []
-        self._counts: list[array[int]] = []
+        self._held: list[int | array[int]] = []
         self._free: list[int] = []
         self._row_words: list[bytes] = []
 
@@ -40,13 +45,18 @@ class Postings:
     def fill(self, row: int, words: Sequence[str]) -> None:
         """Give an empty row its words."""
         numbers = array("I")
-        known, rows, counts = self._number, self._rows, self._counts
+        known, held = self._number, self._held
         for word, count in Counter(words).items():
+            entry = row << _BITS | (count if count < _MOST else _MOST)
             number = known.get(word)
             if number is None:
-                number = self._new(word)
-            rows[number].append(row)
-            counts[number].append(count if count < _MOST else _MOST)
+                number = self._new(word, entry)
+            else:
+                before = held[number]
+                if isinstance(before, int):
+                    held[number] = array("Q", (before, entry))
+                else:
+                    before.append(entry)
             numbers.append(number)
         self._row_words[row] = numbers.tobytes()
 
@@ -56,30 +66,35 @@ class Postings:
         numbers.frombytes(self._row_words[row])
         self._row_words[row] = b""
         for number in numbers:
-            rows = self._rows[number]
-            position = rows.index(row)
-            del rows[position], self._counts[number][position]
-            if not rows:
+            held = self._held[number]
+            if isinstance(held, int) or len(held) == 1:
                 del self._number[self._word[number]]
-                self._word[number] = ""
+                self._word[number], self._held[number] = "", 0
                 self._free.append(number)
+            else:
+                del held[_position(held, row)]
 
     def of(self, word: str) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]] | None:
         """Return copies of the rows that hold the word and its counts there, or None."""
         number = self._number.get(word)
         if number is None:
             return None
-        rows = np.array(self._rows[number], dtype=np.intp)
-        return rows, np.array(self._counts[number], dtype=np.float32)
+        held = self._held[number]
+        entries = np.array((held,) if isinstance(held, int) else held, dtype=np.uint64)
+        return (entries >> _BITS).astype(np.intp), (entries & _MOST).astype(np.float32)
 
-    def _new(self, word: str) -> int:
+    def _new(self, word: str, entry: int) -> int:
+        word = sys.intern(word)  # other stories know most of the words too
         if self._free:
             number = self._free.pop()
-            self._word[number] = word
+            self._word[number], self._held[number] = word, entry
         else:
             number = len(self._word)
             self._word.append(word)
-            self._rows.append(array("i"))
-            self._counts.append(array("H"))
+            self._held.append(entry)
         self._number[word] = number
         return number
+
+
+def _position(held: array[int], row: int) -> int:
+    return int(np.flatnonzero(np.array(held, dtype=np.uint64) >> _BITS == row)[0])
