@@ -328,3 +328,16 @@ async def test_hash_encoder_puts_texts_that_share_words_near() -> None:
     assert asked @ near > 0.3 > asked @ far
     assert np.linalg.norm(await encoder.embed_query(["", "!"]), axis=1) == pytest.approx([1, 1], abs=1e-5)
     assert encoder.queries == ["the sword of the king", "", "!"]
+
+
+def test_the_bundled_model_leaves_scikit_learn_unloaded_and_usable() -> None:
+    code = """
+import sys
+from bot.adapters.sentence_model import bundled_folder, load_sentence_model
+model = load_sentence_model(str(bundled_folder()), threads=1, cache_dir=None, local=True)
+assert model.encode(["A storm."], query=True).shape == (1, 384)
+assert "sklearn" not in sys.modules and "sklearn.metrics" not in sys.modules
+from sentence_transformers.util import manhattan_sim
+assert float(manhattan_sim([[0.0, 1.0]], [[1.0, 1.0]])[0][0]) == -1.0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=55)
