@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 _log = logging.getLogger(__name__)
 
 DRAIN_S: Final = 10.0
-"""Seconds from the first signal to the end of the process."""
+"""Seconds from the first signal to the end of the process, with what libraries take afterwards."""
 AFTERWARDS_S: Final = 2.0
 """Seconds that libraries' threads may keep the process alive when everything of ours is closed."""
 FORCED: Final = 128
@@ -33,7 +33,7 @@ class _Deadline:
         self._timer: threading.Timer | None = None
 
     def start(self) -> None:
-        self._start(self._seconds)
+        self._start(max(self._seconds - AFTERWARDS_S, self._seconds / 2))
 
     def settle(self, code: int) -> None:
         """All is closed; threads of libraries get a moment more."""

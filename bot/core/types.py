@@ -203,12 +203,14 @@ class Memory(MemoryDraft):
 
 @dataclass(frozen=True, slots=True)
 class StyleSample:
-    """A good early reply of a persona, replayed to keep its voice."""
+    """A good early reply of a persona, replayed to keep its voice in the place where it was said."""
 
     id: int
     persona_id: int
     text: str
     turn_id: int | None = None
+    place_id: int | None = None
+    """Where it was said; None for what a moderator gave, which may be replayed everywhere."""
     pinned: bool = False
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.names import fold_name
-from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples
+from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError
@@ -73,7 +73,11 @@ class SqlPersonas:
 
     async def samples(self, persona_id: int) -> list[StyleSample]:
         """Oldest first."""
-        which = sa.select(style_samples).where(style_samples.c.persona_id == persona_id)
+        which = (
+            sa.select(style_samples, turns.c.place_id)
+            .join_from(style_samples, turns, style_samples.c.turn_id == turns.c.id, isouter=True)
+            .where(style_samples.c.persona_id == persona_id)
+        )
 
         async def work(connection: AsyncConnection) -> list[StyleSample]:
             found = await connection.execute(which.order_by(style_samples.c.id))

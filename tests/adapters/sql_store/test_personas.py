@@ -116,7 +116,7 @@ async def test_samples_are_kept_in_order_until_dropped(store: SqlStore, stage: S
     await store.personas.add_sample(stage.persona.id, "Well met.", turn.id)
     await store.personas.add_sample(stage.persona.id, "Hail.", None)
     one, two = await store.personas.samples(stage.persona.id)
-    assert one == StyleSample(one.id, stage.persona.id, "Well met.", turn.id)
+    assert one == StyleSample(one.id, stage.persona.id, "Well met.", turn.id, turn.place_id)
     assert two == StyleSample(two.id, stage.persona.id, "Hail.")
     async with store.write() as connection:
         await connection.exec_driver_sql("UPDATE style_samples SET pinned = 1 WHERE id = ?", (two.id,))
