@@ -27,6 +27,7 @@ from cogs.answers import Asked, new_reference, report
 from cogs.door import Identity, read_message
 from cogs.permissions import require
 from cogs.persona_files import CardFiles
+from cogs.privacy import Remembered
 from cogs.roster import make_cogs
 from cogs.welcome import welcome
 
@@ -221,6 +222,7 @@ class TroupeClient(commands.AutoShardedBot):
 
     async def setup_hook(self) -> None:
         """Logged in, not yet connected: cogs, and the commands' registration in the background."""
+        self.add_view(Remembered(troupe=self.troupe))
         for cog in make_cogs(
             troupe=self.troupe,
             identity=lambda: self.identity,

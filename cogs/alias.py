@@ -11,6 +11,7 @@ from bot.errors import UserFacing
 from cogs.answers import Asked, say, think
 from cogs.names import here
 from cogs.presence import PresentNames
+from cogs.privacy_words import ALIAS_NEEDS_MEMORY
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
@@ -36,6 +37,8 @@ class Aliases(commands.GroupCog, name="alias", description="The name you speak u
         await think(interaction)
         if avatar is not None and not avatar.startswith("https://"):
             raise UserFacing("A picture needs an address that begins with `https://`.")
+        if self._troupe.privacy.is_out(interaction.user.id):
+            raise UserFacing(ALIAS_NEEDS_MEMORY)
         place = here(interaction)
         alias = await self._troupe.aliases.use(
             place,

@@ -19,7 +19,8 @@ I play **personas** in scenes, and I remember them.
 **Who you are**: `/alias use` gives you another name in this scene."""
 _PRIVACY: Final = """\
 **Privacy**: only messages in a channel with an active scene are remembered, and only there; \
-`/scene pause` stops it. Edit or delete a message and my memory follows; `/memory forget` takes one thing."""
+`/scene pause` stops it. Edit or delete a message and my memory follows; `/memory forget` takes one thing. \
+`/privacy about` tells what is kept, `/privacy opt-out` and `/privacy forget-me` end it."""
 
 
 class Help(commands.Cog):

@@ -61,6 +61,11 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "mood show": Right.EVERYONE,
     "settings show": Right.MODERATOR,
     "settings set": Right.MODERATOR,
+    "privacy about": Right.EVERYONE,
+    "privacy export": Right.EVERYONE,
+    "privacy forget-me": Right.EVERYONE,
+    "privacy opt-out": Right.EVERYONE,
+    "privacy opt-in": Right.EVERYONE,
     "help": Right.EVERYONE,
 }
 """`/memory search`, `who` and `forget` show and take from a plain member only what is the member's own."""

@@ -25,6 +25,11 @@ class PresentNames:
         if len(self._places) > PLACES_KEPT:
             self._places.popitem(last=False)
 
+    def forget(self, member_id: int) -> None:
+        """No name of theirs stays."""
+        for names in self._places.values():
+            names.pop(member_id, None)
+
     def others(self, place_id: int, member_id: int) -> tuple[str, ...]:
         """The names of everybody else who spoke there."""
         names = self._places.get(place_id, OrderedDict())

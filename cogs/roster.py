@@ -19,7 +19,8 @@ from cogs.mood import Moods
 from cogs.persona import ForgetPicture, Personas, PreparePicture
 from cogs.persona_files import CardFiles
 from cogs.presence import PresentNames
-from cogs.scene import Scenes
+from cogs.privacy import Privacy
+from cogs.scene import Announce, Scenes
 from cogs.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def make_cogs(
     *,
     troupe: Troupe,
     identity: Callable[[], Identity],
-    announce: Callable[[Place, str], Awaitable[int]],
+    announce: Announce,
     speaking_trouble: Callable[[Place], Awaitable[str | None]],
     take_back: TakeBack,
     prepare_picture: PreparePicture,
@@ -39,6 +40,7 @@ def make_cogs(
 ) -> list[commands.Cog]:
     """All cogs, not yet added to a client."""
     present = PresentNames()
+    troupe.privacy.on_forgotten(present.forget)
     chat = Chat(troupe=troupe, identity=identity, present=present)
     return [
         chat,
@@ -48,13 +50,12 @@ def make_cogs(
             forget_picture=forget_picture,
             files=card_files,
         ),
-        Scenes(
-            troupe=troupe, announce=announce, speaking_trouble=speaking_trouble, take_back=take_back
-        ),
+        Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble, take_back=take_back),
         Aliases(troupe=troupe, present=present),
         Memories(troupe=troupe),
         Lore(troupe=troupe, files=card_files),
         Moods(troupe=troupe),
+        Privacy(troupe=troupe),
         Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
         Help(),
     ]

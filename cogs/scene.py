@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import aiohttp
 import discord
@@ -18,6 +18,7 @@ from cogs.answers import Asked, say, think
 from cogs.greetings import TakeBack, greeting_buttons
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
 from cogs.permissions import moderators_by_default
+from cogs.privacy import Remembered
 
 if TYPE_CHECKING:
     from bot.engine.scenes import SceneView
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
 Name = app_commands.Range[str, 1, 100]
 Line = app_commands.Range[str, 1, 1000]
 
-Announce = Callable[[Place, str], Awaitable[int]]
+
+class Announce(Protocol):
+    """Posts a line in the bot's own name, with buttons; the message's id."""
+
+    def __call__(self, place: Place, text: str, *, view: discord.ui.View | None = None) -> Awaitable[int]: ...
+
+
 SpeakingTrouble = Callable[[Place], Awaitable[str | None]]
 
 REMEMBERED: Final = "-# From now on this scene is remembered, until it is paused or ended."
@@ -109,7 +116,14 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
 
     async def _tell_channel(self, place: Place, name: str) -> int:
         try:
-            return await self._announce(place, f"**{discord.utils.escape_markdown(name)}**\n{REMEMBERED}")
+            values = await self._troupe.options.effective(place.space_id, place.id)
+            own = str(values["privacy_notice"].value)
+            lines = [
+                f"**{discord.utils.escape_markdown(name)}**",
+                REMEMBERED,
+                *([f"-# {own}"] if own else []),
+            ]
+            return await self._announce(place, "\n".join(lines), view=Remembered(troupe=self._troupe))
         except DeliveryError as problem:
             raise UserFacing(
                 f"I could not write in <#{place.id}>, so no scene began ({problem}). "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from bot.core.knowledge import Always
 from bot.core.mood import at_rest, describe
 from bot.core.names import fold
 from bot.core.options import OPTIONS
+from bot.core.privacy import Export, Owned
 from bot.core.types import Alias, Line, Memory, MemoryKind, Persona, Place, Scene, Scratchpad, StyleSample
 from bot.errors import UserFacing
 
@@ -279,6 +280,49 @@ class FakeOptions:
         return value
 
 
+class FakePrivacy:
+    """Who opted out, what is owned, who was forgotten."""
+
+    def __init__(self) -> None:
+        self.kept = Owned()
+        self.out: set[int] = set()
+        self.forgotten: list[tuple[int, int]] = []
+        self.exported: Export = {}
+        self.gate: asyncio.Event | None = None
+        self.told: list[Callable[[int], None]] = []
+
+    def on_forgotten(self, tell: Callable[[int], None]) -> None:
+        self.told.append(tell)
+
+    def is_out(self, member_id: int) -> bool:
+        return member_id in self.out
+
+    async def owned(self, member_id: int) -> Owned:
+        return self.kept
+
+    async def export(self, member_id: int) -> Export:
+        return self.exported
+
+    async def opt_out(self, member_id: int) -> bool:
+        new = member_id not in self.out
+        self.out.add(member_id)
+        return new
+
+    async def opt_in(self, member_id: int) -> bool:
+        new = member_id in self.out
+        self.out.discard(member_id)
+        return new
+
+    async def forget(self, member_id: int, *, direct_id: int = 0) -> Owned:
+        if self.gate is not None:
+            await self.gate.wait()
+        self.forgotten.append((member_id, direct_id))
+        for tell in self.told:
+            tell(member_id)
+        kept, self.kept = self.kept, Owned()
+        return kept
+
+
 @dataclass
 class FakeTroupe:
     """Records what the cogs ask of the engine."""
@@ -296,6 +340,7 @@ class FakeTroupe:
         self.memories = FakeMemories()
         self.keeping = FakeKeeping()
         self.options = FakeOptions()
+        self.privacy = FakePrivacy()
 
     def hear(self, event: Event) -> None:
         if self.hear_failure is not None:

@@ -106,11 +106,13 @@ class DiscordMessenger:
             return message_id
         raise DeliveryError("Discord takes no messages from here at the moment")
 
-    async def notice(self, place: Place, text: str, *, reply_to: int | None = None) -> int:
+    async def notice(
+        self, place: Place, text: str, *, reply_to: int | None = None, view: discord.ui.View | None = None
+    ) -> int:
         """A short line in the bot's own name; the same notice to the same message goes out once."""
         nonce = f"n{reply_to}" if reply_to else None
         async with _failures(), asyncio.timeout(TIMEOUT_S):
-            return await self._send(place, text[:LIMIT], nonce=nonce, reply_to=reply_to)
+            return await self._send(place, text[:LIMIT], nonce=nonce, reply_to=reply_to, view=view)
 
     async def take_back(self, place: Place, message_ids: Sequence[int]) -> None:
         """Delete messages of the personas here; those that are gone already are no failure."""
@@ -215,8 +217,11 @@ class DiscordMessenger:
         nonce: str | None = None,
         reply_to: int | None = None,
         embed: discord.Embed | None = None,
+        view: discord.ui.View | None = None,
     ) -> int:
         extra: dict[str, Any] = {}
+        if view is not None:
+            extra["view"] = view
         if nonce is not None:
             extra["nonce"] = nonce  # discord.py adds enforce_nonce: Discord then refuses to post twice
         if embed is not None:

@@ -84,6 +84,18 @@ def _whole_or_auto(lowest: int, highest: int) -> Callable[[str], object]:
     return lambda text: None if text.strip().casefold() == "auto" else parse(text)
 
 
+def _line(longest: int) -> Callable[[str], object]:
+    """One line of text; "none" is no text. Line breaks and other control characters become spaces."""
+
+    def parse(text: str) -> str:
+        plain = " ".join("".join(" " if ord(c) < 32 else c for c in text).split())
+        if len(plain) > longest:
+            raise ValueError(f"it has at most {longest} characters.")
+        return "" if plain.casefold() in _NONE_WORDS else plain
+
+    return parse
+
+
 def _ids(text: str) -> tuple[int, ...]:
     """Read roles or apps as mentions or numbers, in any separation; "none" is no one."""
     if text.strip().casefold() in _NONE_WORDS:
@@ -149,6 +161,27 @@ _ALL: Final = (
         "Seconds to wait for a proxy app to replace a member's message.",
         _decimal(0, 10),
         "1.5",
+    ),
+    Option(
+        "privacy_notice",
+        "",
+        "Your own words under the line that says a channel is remembered, and in /privacy about.",
+        _line(500),
+        "Our rules on privacy are pinned in #rules.",
+    ),
+    Option(
+        "retention_days",
+        0,
+        "Days after which what was said here is deleted, with all that was made of it; 0 keeps it.",
+        _whole(0, 36_500),
+        "90",
+    ),
+    Option(
+        "grace_days",
+        7,
+        "Days after I am removed from this server until everything of it is deleted.",
+        _whole(0, 365),
+        "7",
     ),
 )
 
