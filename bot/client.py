@@ -23,6 +23,7 @@ from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
 from bot.core.types import Place
 from bot.errors import SettingsError
+from bot.library import ready_personas
 from cogs.answers import Asked, new_reference, report
 from cogs.door import Identity, read_message
 from cogs.permissions import require
@@ -237,6 +238,7 @@ class TroupeClient(commands.AutoShardedBot):
                 write_png=write_card_png,
                 write_json=write_card_json,
             ),
+            library=ready_personas,
         ):
             await self.add_cog(cog)
         self._spawn(self._keep_commands_synced(), name="sync commands")

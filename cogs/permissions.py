@@ -31,6 +31,7 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "persona import": Right.MODERATOR,
     "persona export": Right.MODERATOR,
     "persona history": Right.MODERATOR,
+    "persona library": Right.MODERATOR,
     "persona list": Right.EVERYONE,
     "persona show": Right.EVERYONE,
     "lore add": Right.MODERATOR,

@@ -16,6 +16,7 @@ from cogs.names import Choices, here, persona_choices
 from cogs.permissions import moderators_by_default
 from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
+from cogs.persona_library import Library, PersonaLibraryCommands
 from cogs.uploads import read_file
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ ForgetPicture = Callable[[int], Awaitable[None]]
 class Personas(
     PersonaFileCommands,
     PersonaHistoryCommands,
+    PersonaLibraryCommands,
     commands.GroupCog,
     name="persona",
     description="The characters I play",
@@ -45,10 +47,12 @@ class Personas(
         prepare_picture: PreparePicture,
         forget_picture: ForgetPicture,
         files: CardFiles,
+        library: Library,
     ) -> None:
         super().__init__()
         self._troupe = troupe
         self._files = files
+        self._library = library
         self._prepare_picture = prepare_picture
         self._forget_picture = forget_picture
 

@@ -18,6 +18,7 @@ from cogs.memory import Memories
 from cogs.mood import Moods
 from cogs.persona import ForgetPicture, Personas, PreparePicture
 from cogs.persona_files import CardFiles
+from cogs.persona_library import Library
 from cogs.presence import PresentNames
 from cogs.privacy import Privacy
 from cogs.scene import Announce, Scenes
@@ -37,6 +38,7 @@ def make_cogs(
     prepare_picture: PreparePicture,
     forget_picture: ForgetPicture,
     card_files: CardFiles,
+    library: Library,
 ) -> list[commands.Cog]:
     """All cogs, not yet added to a client."""
     present = PresentNames()
@@ -49,6 +51,7 @@ def make_cogs(
             prepare_picture=prepare_picture,
             forget_picture=forget_picture,
             files=card_files,
+            library=library,
         ),
         Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble, take_back=take_back),
         Aliases(troupe=troupe, present=present),
