@@ -12,9 +12,11 @@ from bot.core.card_file import read_card
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision, PersonasWithHistory
 from bot.core.types import NOBODY, Persona, StyleSample
+from bot.engine.actor import Change
 from bot.engine.conduct import Conduct
 from bot.engine.live import LiveScenes
 from bot.engine.places import Places
+from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 
 NAME_LIMIT = 80
@@ -91,7 +93,7 @@ class Personas:
         if avatar is not None:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
-        await self._tell_places(stored)
+        await self._tell_places(stored, self._conduct.load)
         return stored
 
     async def exported(self, persona: Persona) -> dict[str, Any]:
@@ -129,20 +131,27 @@ class Personas:
         if avatar is not None:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
-        await self._tell_places(stored)
+        await self._tell_places(stored, self._conduct.load)
         return stored
 
     async def picture(self, persona: Persona, url: str | None) -> Persona:
         """Remember where the persona's picture can be fetched."""
         stored = await self._store.update(replace(persona, avatar_url=url))
-        await self._tell_places(stored)
+        await self._tell_places(stored, self._conduct.load)
         return stored
 
     async def delete(self, persona_id: int, *, by: int = NOBODY) -> Persona:
         """Remove the persona; it leaves every cast, what it said stays in the scenes."""
         persona = await self._get(persona_id)
+
+        async def leave(state: PlaceState) -> None:
+            state.personas.pop(persona_id, None)
+            if state.reply is not None and state.reply.request.persona.id == persona_id:
+                state.reply.cancel()
+
+        await self._tell_places(persona, leave)  # before: nothing of it may be stored once it is gone
         await self._store.delete(persona_id)
-        await self._tell_places(persona)
+        await self._tell_places(persona, self._conduct.load)
         return persona
 
     async def all(self, space_id: int) -> list[Persona]:
@@ -172,12 +181,12 @@ class Personas:
         """`UserFacing` when it no longer exists."""
         return await self._get(persona_id)
 
-    async def _tell_places(self, persona: Persona) -> None:
-        """The places where the persona is present take over its change at once."""
+    async def _tell_places(self, persona: Persona, change: Change[None]) -> None:
+        """The places where the persona is present take over what changed at once."""
         for place in self._live.places():
             live = self._live.get(place.id)
             if live is not None and persona.id in live.scene.cast:
-                await self._places.do(place, self._conduct.load)
+                await self._places.do(place, change)
 
     async def _get(self, persona_id: int) -> Persona:
         persona = await self._store.get(persona_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -154,3 +155,17 @@ def _missed(messenger: FakeMessenger, text: str) -> MessagePosted:
         created_at=messenger.clock(),
         backfilled=True,
     )
+
+
+async def test_a_persona_deleted_while_it_answers_says_nothing_and_others_go_on(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, {"reply": ["Here.", "Here."]}, gate=gate) as stage:
+        mira, sol = await stage.persona(), await stage.persona("Sol")
+        await stage.scene(mira, sol)
+        stage.say("Mira, are you there?")
+        await stage.model.asked.wait()
+        await stage.troupe.personas.delete(mira.id)
+        gate.set()
+        stage.say("Sol, and you?")
+        await stage.quiet()
+        assert [(name, text) for _, name, text in stage.messenger.said] == [("Sol", "Here.")]
