@@ -45,7 +45,9 @@ class ConsoleMessenger:
         self._shown += delta
         self._screen.piece(delta)
 
-    async def speak(self, place: Place, persona: Persona, text: str, *, nonce: str) -> int:
+    async def speak(
+        self, place: Place, persona: Persona, text: str, *, nonce: str, reply_to: int | None = None
+    ) -> int:
         """Print what the persona says, or the rest of it."""
         shown = self._shown.lstrip()
         if shown and self._speaker == persona.name and shown.startswith(text):

@@ -91,13 +91,18 @@ class DiscordMessenger:
             log.info("Place %s: the webhook is not ready: %s", place.id, problem)
         return None
 
-    async def speak(self, place: Place, persona: Persona, text: str, *, nonce: str) -> int:
-        """One message in the persona's name. Never repeated here when it may have arrived."""
+    async def speak(
+        self, place: Place, persona: Persona, text: str, *, nonce: str, reply_to: int | None = None
+    ) -> int:
+        """One message in the persona's name. Never repeated here when it may have arrived.
+
+        Webhooks cannot reply: `reply_to` is shown where the bot speaks plainly.
+        """
         avatar_url = persona.avatar_url or await self._picture_soon(persona)
         for attempt in range(BUSY_ATTEMPTS):
             try:
                 async with _failures(), asyncio.timeout(TIMEOUT_S):
-                    message_id = await self._speak_once(place, persona, text, avatar_url, nonce)
+                    message_id = await self._speak_once(place, persona, text, avatar_url, nonce, reply_to)
             except Busy:
                 log.info("Place %s: Discord asks for patience", place.id)
                 await asyncio.sleep(self._busy_pause_s * (attempt + 1))
@@ -174,7 +179,13 @@ class DiscordMessenger:
 
     # ------------------------------------------------------------ speaking
     async def _speak_once(
-        self, place: Place, persona: Persona, text: str, avatar_url: str | None, nonce: str
+        self,
+        place: Place,
+        persona: Persona,
+        text: str,
+        avatar_url: str | None,
+        nonce: str,
+        reply_to: int | None,
     ) -> int:
         if place.guild_id:
             for _ in range(2):
@@ -187,7 +198,7 @@ class DiscordMessenger:
                 except CannotUseWebhooks as problem:
                     log.info("Place %s: speaking plainly: %s", place.id, problem)
                     break
-        return await self._speak_plainly(place, persona, text, nonce)
+        return await self._speak_plainly(place, persona, text, nonce, reply_to)
 
     async def _execute(self, place: Place, persona: Persona, text: str, avatar_url: str | None) -> int:
         key = await self._webhooks.get(place)
@@ -202,12 +213,14 @@ class DiscordMessenger:
         )
         return message.id
 
-    async def _speak_plainly(self, place: Place, persona: Persona, text: str, nonce: str) -> int:
+    async def _speak_plainly(
+        self, place: Place, persona: Persona, text: str, nonce: str, reply_to: int | None
+    ) -> int:
         named = plain_form(persona.name, text)
         if len(named) <= LIMIT:
-            return await self._send(place, named, nonce=nonce)
+            return await self._send(place, named, nonce=nonce, reply_to=reply_to)
         embed = discord.Embed().set_author(name=persona.name)  # no room for the name in the text itself
-        return await self._send(place, text, nonce=nonce, embed=embed)
+        return await self._send(place, text, nonce=nonce, reply_to=reply_to, embed=embed)
 
     async def _send(
         self,

@@ -126,7 +126,6 @@ class MemoryIndex(Protocol):
         """Writes the table anew without removed rows and drops old versions: the bytes are gone on return."""
 
     async def drop_space(self, space_id: int) -> None: ...
-
     async def count(self, space_id: int) -> int: ...
 
     @property
@@ -149,8 +148,10 @@ class MemoryIndex(Protocol):
 class Messenger(Protocol):
     """Speaks in places. Failures are `bot.errors.DeliveryError`; `uncertain` when it may have arrived."""
 
-    async def speak(self, place: Place, persona: Persona, text: str, *, nonce: str) -> int:
-        """One message (at most 2000 characters) in the persona's name; the Discord message id."""
+    async def speak(
+        self, place: Place, persona: Persona, text: str, *, nonce: str, reply_to: int | None = None
+    ) -> int:
+        """One message (up to 2000 characters) in the persona's name, a reply where one can be shown; its id."""
 
     async def notice(self, place: Place, text: str, *, reply_to: int | None = None) -> int:
         """A short line in the bot's own name."""
@@ -240,7 +241,6 @@ class TurnStore(Protocol):
         """(owner id, speaker name) of the members' living turns, in the order they first spoke."""
 
     async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]: ...
-
     async def by_message(self, message_id: int) -> Turn | None: ...
 
 

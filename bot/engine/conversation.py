@@ -151,7 +151,10 @@ class Conversation:
         else:
             self._health.failure = ""
             rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
-            if rows and not await self._delivery.send(request.place, request.persona, rows):
+            answered = _message(request)
+            if rows and not await self._delivery.send(
+                request.place, request.persona, rows, reply_to=answered
+            ):
                 await actor.do(lambda state: self._conduct.unsaid(state, reply, rows))
 
     async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
@@ -167,9 +170,8 @@ class Conversation:
     ) -> None:
         request = reply.request
         if await actor.do(lambda state: self._conduct.failed(state, reply, hold)):
-            message = request.answers[-1].message_ids
             say = self._notices.hint if hint else self._notices.plain
-            say(request.place, text, reply_to=message[-1] if message else None)
+            say(request.place, text, reply_to=_message(request))
 
     async def _with_typing(self, request: ReplyRequest) -> Spoken:
         typing = asyncio.create_task(self._type(request), name=f"typing in {request.place.id}")
@@ -340,6 +342,12 @@ class Conversation:
             return watcher.feed(piece)
 
         return on_text
+
+
+def _message(request: ReplyRequest) -> int | None:
+    """The message that a reply answers: the last one of those who waited for it."""
+    ids = request.answers[-1].message_ids
+    return ids[-1] if ids else None
 
 
 def _judge(task: _Task, completion: Completion, prompt: Prompt) -> _Made:

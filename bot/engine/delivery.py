@@ -67,15 +67,20 @@ class Delivery:
         """Let sending end; what is cut short is settled at the next start."""
         await self._jobs.close(grace)
 
-    async def send(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> bool:
+    async def send(
+        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], *, reply_to: int | None = None
+    ) -> bool:
         """Send all rows in order; False when the place does not take them (the rest is abandoned).
+
+        `reply_to` is the message that the first of them answers.
 
         Where nobody can tell whether a row arrived, it and the rest stay open and are settled at the next
         start: rather late than twice.
         """
         async with self._locks.setdefault(place.id, asyncio.Lock()):
             for position, row in enumerate(rows):
-                sent = await self._send_one(place, persona, row)
+                answered = None if position else reply_to
+                sent = await self._send_one(place, persona, row, answered)
                 if sent is _Sent.UNKNOWN:
                     return True
                 if sent is _Sent.NO:
@@ -84,12 +89,16 @@ class Delivery:
                     return False
             return True
 
-    async def _send_one(self, place: Place, persona: Persona, row: OutboxRow) -> _Sent:
+    async def _send_one(
+        self, place: Place, persona: Persona, row: OutboxRow, reply_to: int | None = None
+    ) -> _Sent:
         for attempt in range(ATTEMPTS):
             if attempt:
                 await asyncio.sleep(self._pause * attempt)
             try:
-                message_id = await self._messenger.speak(place, persona, row.text, nonce=row.nonce)
+                message_id = await self._messenger.speak(
+                    place, persona, row.text, nonce=row.nonce, reply_to=reply_to
+                )
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)

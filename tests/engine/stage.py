@@ -55,7 +55,9 @@ class FakeMessenger:
     def next_id(self) -> int:
         return snowflake(self.clock()) + self.numbers()
 
-    async def speak(self, place: Place, persona: Persona, text: str, *, nonce: str) -> int:
+    async def speak(
+        self, place: Place, persona: Persona, text: str, *, nonce: str, reply_to: int | None = None
+    ) -> int:
         message_id = self.next_id()
         if self.failures:
             failure = self.failures.pop(0)
