@@ -149,6 +149,13 @@ _ALL: Final = (
         "600",
     ),
     Option(
+        "spontaneous_turns",
+        12,
+        "A memory may come up with nothing asked at most once in so many turns; 0 is never.",
+        _whole(0, 1000),
+        "12",
+    ),
+    Option(
         "proxy_apps",
         (PLURALKIT, TUPPERBOX),
         "Apps whose webhook messages are members speaking (PluralKit and Tupperbox unless changed).",

@@ -24,6 +24,7 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.refused": "name",
         "hints.empty": "name",
         "hints.continue": "name",
+        "hints.ignored": "name",
         "memory_system": "",
         "memory_task": "notes known scene turns emotions",
         "emotion_system": "",

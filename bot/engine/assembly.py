@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
+from bot.core.explanations import ExplanationStore
 from bot.core.knowledge import KnowledgeStore
 from bot.core.lore_keys import Search, no_patterns
 from bot.core.ports import (
@@ -21,7 +22,7 @@ from bot.core.ports import (
     TurnStore,
 )
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
-from bot.core.stores import LoreStore, PersonasWithHistory
+from bot.core.stores import LoreStore, PastStore, PersonasWithHistory
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.aliases import Aliases
@@ -29,6 +30,7 @@ from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
 from bot.engine.eraser import Eraser
+from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, ModelHealth
@@ -45,10 +47,12 @@ from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
+from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
 from bot.engine.recalling import Recaller
+from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
@@ -73,7 +77,11 @@ class Store(Protocol):
     @property
     def lore(self) -> LoreStore: ...
     @property
+    def pasts(self) -> PastStore: ...
+    @property
     def knowledge(self) -> KnowledgeStore: ...
+    @property
+    def explanations(self) -> ExplanationStore: ...
     @property
     def privacy(self) -> PrivacyStore: ...
 
@@ -123,7 +131,13 @@ def assemble(parts: Parts) -> Troupe:
     words = StoryWords(memories=store.memories)
     notices = Notices(messenger=parts.messenger, now=now)
     delivery = Delivery(messenger=parts.messenger, turns=store.turns, personas=store.personas, now=now)
+
+    def wake_indexer() -> None:
+        indexer.wake()
+
+    pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=wake_indexer)
     recaller = Recaller(
+        pasts=pasts,
         memories=store.memories,
         index=parts.index,
         encoder=parts.encoder,
@@ -196,10 +210,12 @@ def assemble(parts: Parts) -> Troupe:
         now=now,
     )
     relations = Relations(knowledge=store.knowledge)
+    explainer = Explainer(store=store.explanations, memories=store.memories, turns=store.turns)
     conversation = Conversation(
         conduct=conduct,
         knowledge=store.knowledge,
         relations=relations,
+        explainer=explainer,
         delivery=delivery,
         notices=notices,
         recaller=recaller,
@@ -236,6 +252,7 @@ def assemble(parts: Parts) -> Troupe:
     )
     return Troupe(
         personas=personas,
+        pasts=pasts,
         lore=lore,
         greetings=Greetings(
             places=places, conduct=conduct, journal=journal, turns=store.turns, delivery=delivery
@@ -261,6 +278,7 @@ def assemble(parts: Parts) -> Troupe:
             now=now,
         ),
         relations=relations,
+        explainer=explainer,
         keeping=Keeping(
             knowledge=store.knowledge,
             memories=store.memories,
@@ -280,6 +298,14 @@ def assemble(parts: Parts) -> Troupe:
         ),
         options=options,
         privacy=privacy,
+        retention=Retention(
+            privacy=privacy,
+            store=store.privacy,
+            scenes=store.scenes,
+            settings=store.settings,
+            options=options,
+            now=now,
+        ),
         overheard=Overheard(journal=journal, places=places, conduct=conduct),
         health_report=Health(
             model=health,

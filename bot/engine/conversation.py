@@ -24,16 +24,18 @@ from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
 from bot.engine.delivery import Delivery
+from bot.engine.explaining import Explainer, Trace
 from bot.engine.feelings import Relations
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
+from bot.engine.judging import EMPTY, REPEAT, Made, judge, livelier, voices_of
 from bot.engine.limits import Limits
 from bot.engine.lore import Lore
 from bot.engine.notices import Notices
 from bot.engine.recalling import Recaller, Recollection, Wanted
 from bot.engine.slots import FairSlots, Priority
 from bot.engine.state import ReplyRequest, RunningReply
-from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured
+from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +49,9 @@ HOLD_SECONDS = 10.0
 """After a failure the place gathers messages for so long and asks the model once for all of them."""
 SAMPLES = 3
 SHORTEST_SAMPLE = 20
-RECENT_REPLIES = 6
 DATE_TOKENS = 16
 """What the date and mark of a recalled memory cost beside its words."""
 
-_EMPTY, _REPEAT, _REFUSAL = "empty", "repeated", "refused"
 _OVER_LIMIT = "Today's tokens for this server are used up. The personas answer again tomorrow (midnight UTC)."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
@@ -75,16 +75,7 @@ class _Task:
     request: ReplyRequest
     given: ReplyScene
     voices: Voices
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A cleaned answer of the model and what is wrong with it, if anything."""
-
-    text: str
-    complaint: str = ""
-    truncated: bool = False
-    start_id: int = 0
+    trace: Trace
 
 
 class Conversation:
@@ -99,6 +90,7 @@ class Conversation:
         recaller: Recaller,
         knowledge: KnowledgeStore,
         relations: Relations,
+        explainer: Explainer,
         lore: Lore,
         personas: PersonaStore,
         model: ChatModel,
@@ -119,6 +111,7 @@ class Conversation:
         self._recaller = recaller
         self._knowledge = knowledge
         self._relations = relations
+        self._explainer = explainer
         self._lore = lore
         self._personas = personas
         self._model = model
@@ -135,9 +128,9 @@ class Conversation:
 
     async def answer(self, reply: RunningReply, actor: PlaceActor) -> None:
         """Answer, or give one notice. Never silence, never two."""
-        request = reply.request
+        request, trace = reply.request, Trace()
         try:
-            spoken = await self._with_typing(request)
+            spoken = await self._with_typing(request, trace)
         except _OverLimit:
             await self._instead(reply, actor, _OVER_LIMIT, hint=True)
         except EmptyReply:
@@ -156,6 +149,15 @@ class Conversation:
                 request.place, request.persona, rows, reply_to=answered
             ):
                 await actor.do(lambda state: self._conduct.unsaid(state, reply, rows))
+            if rows:
+                await self._explain(request, trace, spoken, rows[0].turn_id)
+
+    async def _explain(self, request: ReplyRequest, trace: Trace, spoken: Spoken, turn_id: int) -> None:
+        """Keep why it came out so. The reply stands, also when that cannot be stored."""
+        try:
+            await self._explainer.keep(request, trace, turn_id=turn_id, text=spoken.text, now=self._now())
+        except StorageError as problem:
+            log.warning("Why place %s got its reply is not kept: %s", request.place.id, problem)
 
     async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
         number = reference()
@@ -173,10 +175,10 @@ class Conversation:
             say = self._notices.hint if hint else self._notices.plain
             say(request.place, text, reply_to=_message(request))
 
-    async def _with_typing(self, request: ReplyRequest) -> Spoken:
+    async def _with_typing(self, request: ReplyRequest, trace: Trace) -> Spoken:
         typing = asyncio.create_task(self._type(request), name=f"typing in {request.place.id}")
         try:
-            return await self._make(request)
+            return await self._make(request, trace)
         finally:
             typing.cancel()
 
@@ -186,21 +188,24 @@ class Conversation:
             await asyncio.sleep(TYPING_SECONDS)
 
     # ------------------------------------------------------------ making it
-    async def _make(self, request: ReplyRequest) -> Spoken:
+    async def _make(self, request: ReplyRequest, trace: Trace) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
-        samples = tuple(sample.text for sample in await self._personas.samples(request.persona.id))
+        samples = await self._samples(request)
         given = await self._always(request, self._given(request, samples))
         lore = await self._lore.for_reply(request, given.roster)
         given = self._with_notes(replace(given, lore=lore), request)
-        recollection = await self._recall(request, given)
-        task = _Task(
-            request, self._with_memories(given, request, recollection), _voices(request, given.roster)
-        )
-        made = await self._ask(task, self._sampling, hint="")
+        with trace.timed("recall"):
+            recollection = trace.recollection = await self._recall(request, given)
+            given = self._with_memories(given, request, recollection)
+            ignored = await self._explainer.was_ignored(request, recollection)
+        task = _Task(request, given, voices_of(request, given.roster), trace)
+        hint = self._prompts.fill("hints.ignored", name=request.persona.name) if ignored else ""
+        made = await self._ask(task, self._sampling, hint=hint)
         if made.complaint:
+            trace.complaint = made.complaint
             hint = self._hint(made.complaint, request.persona.name)
-            again = await self._ask(task, _livelier(self._sampling), hint=hint)
-            if again.complaint in {_EMPTY, _REPEAT}:
+            again = await self._ask(task, livelier(self._sampling), hint=hint)
+            if again.complaint in {EMPTY, REPEAT}:
                 raise EmptyReply(again.complaint)
             made = again
         text = speech.for_discord(made.text)
@@ -214,6 +219,11 @@ class Conversation:
             sample=good and len(samples) < SAMPLES,
         )
 
+    async def _samples(self, request: ReplyRequest) -> tuple[str, ...]:
+        """The persona's samples of this place: a reply may quote what only its channel should know."""
+        known = await self._personas.samples(request.persona.id)
+        return tuple(sample.text for sample in known if sample.place_id in {None, request.place.id})
+
     async def _always(self, request: ReplyRequest, given: ReplyScene) -> ReplyScene:
         """With what the story keeps in mind: pins, wishes from its other scenes, and how it is with whom."""
         kept = await self._knowledge.always(request.scene.story_id, persona_id=request.persona.id)
@@ -223,7 +233,7 @@ class Conversation:
         return replace(given, standing=wishes, pinned=pins, relations=relations)
 
     def _hint(self, complaint: str, name: str) -> str:
-        values = {} if complaint == _REPEAT else {"name": name}
+        values = {} if complaint == REPEAT else {"name": name}
         return self._prompts.fill(f"hints.{complaint}", **values)
 
     def _given(self, request: ReplyRequest, samples: tuple[str, ...]) -> ReplyScene:
@@ -258,7 +268,8 @@ class Conversation:
             Note.of(found.memories[item.memory_id], until=found.until.get(item.memory_id))
             for item in found.choice.items
         ]
-        return replace(given, notes=notes, mood=moods.describe(mood))
+        aside = Note.of(found.aside) if found.aside else None
+        return replace(given, notes=notes, aside=aside, mood=moods.describe(mood))
 
     async def _recall(self, request: ReplyRequest, given: ReplyScene) -> Recollection:
         options, room = request.options, self._budgets(request, self._context_tokens)
@@ -276,6 +287,7 @@ class Conversation:
             ),
             cooling=request.cooling,
             cost=self._cost,
+            aside_resting=await self._explainer.aside_resting(request),
         )
         return await self._recaller.recall(wanted)
 
@@ -290,13 +302,17 @@ class Conversation:
             recall_tokens=tokens if isinstance(tokens, int) else None,
         )
 
-    async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> _Made:
+    async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> Made:
         """One completion; a prompt that the server finds too long is shrunk and sent again."""
         given = replace(task.given, hints=(hint,)) if hint else task.given
         limit = self._context_tokens
         for share in SHRINK:
             room = self._budgets(task.request, int(limit * share))
-            prompt = reply_prompt(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
+            with task.trace.timed("prompt"):
+                prompt = reply_prompt(
+                    given, prompts=self._prompts, budgets=room, count=self._model.count_tokens
+                )
+            task.trace.prompt = prompt
             try:
                 completion = await self._complete(task, prompt, sampling, room.reply)
             except ContextOverflow as problem:
@@ -304,8 +320,8 @@ class Conversation:
                 limit = self._context_tokens = min(limit, problem.limit or limit)
                 continue
             except EmptyReply:
-                return _Made("", _EMPTY, start_id=prompt.start_id)
-            return _judge(task, completion, prompt)
+                return Made("", EMPTY, start_id=prompt.start_id)
+            return judge(task.request, task.voices, completion, prompt)
         raise ContextOverflow("The prompt is too long for the model, however short it is made")
 
     async def _complete(
@@ -321,15 +337,17 @@ class Conversation:
         completion = None
         try:
             async with self._slots.hold(request.place.id, priority=Priority.REPLY):
-                completion = await self._model.complete(
-                    prompt.messages,
-                    purpose="reply",
-                    max_tokens=most_tokens,
-                    sampling=sampling,
-                    on_text=self._watch(task),
-                )
+                with task.trace.timed("model"):
+                    completion = await self._model.complete(
+                        prompt.messages,
+                        purpose="reply",
+                        max_tokens=most_tokens,
+                        sampling=sampling,
+                        on_text=self._watch(task),
+                    )
         finally:
             await self._limits.settle(reserved, completion)
+        task.trace.model_tokens += completion.usage.completion_tokens if completion.usage else 0
         return completion
 
     def _watch(self, task: _Task) -> Callable[[str], bool]:
@@ -348,29 +366,3 @@ def _message(request: ReplyRequest) -> int | None:
     """The message that a reply answers: the last one of those who waited for it."""
     ids = request.answers[-1].message_ids
     return ids[-1] if ids else None
-
-
-def _judge(task: _Task, completion: Completion, prompt: Prompt) -> _Made:
-    """Clean the answer and say what is wrong with it, if anything."""
-    request = task.request
-    text = speech.clean(completion.text, task.voices, truncated=completion.truncated, notes=prompt.notes)
-    own = [turn.text for turn in request.window if turn.persona_id == request.persona.id]
-    complaint = ""
-    if not text:
-        complaint = _EMPTY
-    elif speech.is_repeat(text, own[-RECENT_REPLIES:]):
-        complaint = _REPEAT
-    elif speech.is_refusal(text, request.persona.text("description")):
-        complaint = _REFUSAL
-    return _Made(text, complaint, truncated=completion.truncated, start_id=prompt.start_id)
-
-
-def _voices(request: ReplyRequest, roster: Roster) -> Voices:
-    names = {*roster.members, *(alias.name for alias in request.aliases.values())}
-    names |= {turn.speaker for turn in request.window if turn.persona_id is None}
-    return speech.voices(request.persona, request.cast, sorted(names))
-
-
-def _livelier(sampling: Sampling) -> Sampling:
-    """Change the sampling for a second try, so that it does not end in the same words."""
-    return replace(sampling, temperature=min(1.2, (sampling.temperature or 0.8) + 0.3), presence_penalty=0.6)

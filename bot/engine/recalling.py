@@ -13,12 +13,15 @@ from bot.core.choosing import Choice, choose
 from bot.core.lexical import LexicalHits, no_hits
 from bot.core.mood import Mood, current, query_emotion
 from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, MemoryStore, Scope
+from bot.core.query_context import blended, context_of
 from bot.core.query_hints import is_question
 from bot.core.recall import observe, rank
+from bot.core.spontaneous import pick
 from bot.core.strategies import SourceStats, Strategy
 from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
+from bot.engine.pasts import Pasts
 from bot.engine.story_words import StoryWords
 from bot.errors import SearchIndexError
 
@@ -26,6 +29,7 @@ log = logging.getLogger(__name__)
 
 BY_WORDS = 60
 BY_MEANING = 100
+BY_MOOD = 40
 QUERY_CHARACTERS = 1000
 
 
@@ -43,6 +47,8 @@ class Wanted:
     cooling: frozenset[int]
     cost: Callable[[Recalled], int]
     """Tokens of a memory as the prompt writes it."""
+    aside_resting: frozenset[int] | None = None
+    """What may not come to mind by itself; None when nothing may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class Recollection:
     """The emotion of the members' last words; None when the encoder is not there yet."""
     query: Query | None = None
     strategy: Strategy = Strategy.BALANCED
+    aside: Memory | None = None
+    """What came to mind by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,9 @@ class Recaller:
         encoder: Encoder,
         scorer: EmotionScorer | None,
         words: StoryWords,
+        pasts: Pasts | None = None,
     ) -> None:
+        self._pasts = pasts
         self._memories = memories
         self._index = index
         self._encoder = encoder
@@ -100,11 +110,16 @@ class Recaller:
         """The memories for a reply, in order of time, within the token budget."""
         text = " ".join(turn.text for turn in wanted.answers)[-QUERY_CHARACTERS:]
         audiences = self._memories.audiences_with(wanted.persona_id)
-        vector, asked = await asyncio.gather(self._vector(text), self._ask(wanted.scene, text, audiences))
-        heard = self._scorer.scores(vector[None])[0] if vector is not None and self._scorer else None
+        context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
+        vectors, asked = await asyncio.gather(
+            self._vectors(text, *context), self._ask(wanted.scene, text, audiences)
+        )
+        vector = blended(vectors) if vectors is not None else None
+        heard = self._scorer.scores(vectors[:1])[0] if vectors is not None and self._scorer else None
         emotion = query_emotion(wanted.mood, heard)
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
         pool = await self._pool(asked, vector, by_feeling)
+        pool = _joined(pool, await self._past(wanted.persona_id, asked, vector, by_feeling))
         query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
         ranked = rank(pool.candidates, query, wanted.settings, self._stats)
         self._stats = observe(pool.candidates, query, self._stats)
@@ -128,7 +143,25 @@ class Recaller:
             heard=heard,
             query=query,
             strategy=wanted.settings.strategy,
+            aside=await self._aside(wanted, asked.scope, pool, choice),
         )
+
+    async def _aside(self, wanted: Wanted, scope: Scope, pool: _Pool, choice: Choice) -> Memory | None:
+        """Something strong or of the same mood that nobody asked for, beside what was recalled."""
+        if wanted.aside_resting is None or not scope.audience_ids:
+            return None
+        mood = current(wanted.mood)
+        near: list[Memory] = []
+        try:
+            hits = await self._index.nearest_by_emotion(scope, mood, BY_MOOD)
+            near = await self._memories.by_ids([hit.memory_id for hit in hits])
+        except SearchIndexError as problem:
+            log.warning("The search index failed; nothing comes to mind by itself: %s", problem)
+        shown = {turn.id for turn in wanted.shown}
+        found = pool.memories | {memory.id: memory for memory in near if _inside(memory, scope)}
+        free = [memory for memory in found.values() if not _visible(memory, shown)]
+        resting = wanted.aside_resting | wanted.cooling | {item.memory_id for item in choice.items}
+        return pick(free, mood, resting=resting)
 
     async def find(
         self, scene: Scene, query: str, *, persona_id: int | None, limit: int
@@ -156,10 +189,13 @@ class Recaller:
         self._words.forget(memory_ids)
 
     async def _vector(self, text: str) -> Vector | None:
+        vectors = await self._vectors(text)
+        return None if vectors is None else vectors[0]
+
+    async def _vectors(self, text: str, *context: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():
             return None
-        vector: Vector = (await self._encoder.embed_query([text]))[0]
-        return vector
+        return await self._encoder.embed_query([text, *context])
 
     async def _ask(self, scene: Scene, text: str, audiences: Awaitable[Sequence[int]]) -> _Asked:
         """What the words find; runs beside the encoder, which takes longer."""
@@ -200,6 +236,16 @@ class Recaller:
         memories = {memory.id: memory for memory in known if _inside(memory, scope)}
         candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
         return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
+
+    async def _past(
+        self, persona_id: int, asked: _Asked, vector: Vector | None, emotion: Vector | None
+    ) -> _Pool | None:
+        """Candidates from the persona's own past, which it brings into every story."""
+        scope = await self._pasts.scope(persona_id, asked.scope.audience_ids) if self._pasts else None
+        if scope is None or not scope.audience_ids:
+            return None
+        found = await self._by_words(scope, asked.text)
+        return await self._pool(_Asked(scope, asked.text, found), vector, emotion)
 
     async def _newer(self, memories: Mapping[int, Memory], scope: Scope) -> dict[int, Memory]:
         """What holds now instead of memories that were replaced, as far as it may be seen: for somebody who
@@ -247,6 +293,22 @@ def _visible(memory: Memory, shown: Collection[int]) -> bool:
 def _as_known(memory: Memory, newer: Mapping[int, Memory]) -> Memory:
     holds = newer.get(memory.id)
     return replace(memory, superseded_by=holds.id if holds else None)
+
+
+def _joined(pool: _Pool, past: _Pool | None) -> _Pool:
+    """Both pools as one; scores of words count as shares of the ceilings of the first."""
+    if past is None or not past.candidates:
+        return pool
+    if not pool.candidates:
+        return past
+    own = pool.ceiling / (past.ceiling or 1.0)
+    around = pool.ceiling_context / (past.ceiling_context or 1.0)
+    moved = [
+        replace(one, bm25=one.bm25 * own, bm25_context=one.bm25_context * around) for one in past.candidates
+    ]
+    return _Pool(
+        [*pool.candidates, *moved], pool.memories | past.memories, pool.ceiling, pool.ceiling_context
+    )
 
 
 def _inside(memory: Memory, scope: Scope) -> bool:

@@ -18,6 +18,7 @@ from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
+from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, HealthLine
@@ -32,9 +33,11 @@ from bot.engine.notices import NO_SCENE, PAUSED, Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
+from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
+from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
@@ -68,6 +71,7 @@ class Troupe:
     """The engine's face. Made by `bot.app`; every collaborator is given."""
 
     personas: Personas
+    pasts: Pasts
     lore: Lore
     greetings: Greetings
     scenes: Scenes
@@ -76,8 +80,10 @@ class Troupe:
     pages: Pages
     keeping: Keeping
     relations: Relations
+    explainer: Explainer
     options: Options
     privacy: Privacy
+    retention: Retention
     overheard: Overheard
     health_report: Health
     places: Places
@@ -147,6 +153,7 @@ class Troupe:
         self.jobs.keep(self.indexer.run, name="indexer")
         self.notes.start()
         self.jobs.loop(self.indexer.rewrite_due, name="index rewrites")
+        self.jobs.loop(self.retention.step, name="retention")
         self.indexer.wake()
 
     async def start(self) -> None:

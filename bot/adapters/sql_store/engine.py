@@ -12,10 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.explanations import SqlExplanations
 from bot.adapters.sql_store.knowledge import SqlKnowledge
 from bot.adapters.sql_store.lore import SqlLore
 from bot.adapters.sql_store.memories import SqlMemories
 from bot.adapters.sql_store.migrate import MIGRATIONS, upgrade
+from bot.adapters.sql_store.pasts import SqlPasts
 from bot.adapters.sql_store.personas import SqlPersonas
 from bot.adapters.sql_store.privacy import SqlPrivacy
 from bot.adapters.sql_store.scenes import SqlScenes
@@ -50,7 +52,9 @@ class SqlStore:
         self.memories = SqlMemories(database=database)
         self.settings = SqlSettings(database=database)
         self.lore = SqlLore(database=database)
+        self.pasts = SqlPasts(database=database)
         self.knowledge = SqlKnowledge(database=database)
+        self.explanations = SqlExplanations(database=database)
         self.privacy = SqlPrivacy(database=database)
 
     def write(self) -> AbstractAsyncContextManager[AsyncConnection]:

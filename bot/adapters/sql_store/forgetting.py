@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import UtcDateTime
 from bot.adapters.sql_store.entity_rows import drop_lonely, entities_of, reinstate
+from bot.adapters.sql_store.knowledge_tables import explanations
 from bot.adapters.sql_store.tables import (
     counters,
     erasures,
@@ -58,6 +59,7 @@ async def wipe_turns(
             .where(turns.c.id.in_(some))
             .values(text="", speaker="", deleted_at=now, changed=number)
         )
+        await connection.execute(sa.delete(explanations).where(explanations.c.turn_id.in_(some)))
         closed = sa.func.coalesce(outbox.c.closed_at, sa.literal(now, UtcDateTime()))
         await connection.execute(
             sa.update(outbox).where(outbox.c.turn_id.in_(some)).values(text="", closed_at=closed)

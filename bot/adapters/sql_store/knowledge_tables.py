@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 
-from bot.adapters.sql_store.columns import BigKey
+from bot.adapters.sql_store.columns import BigKey, UtcDateTime
 from bot.adapters.sql_store.tables import metadata
 
 
@@ -53,4 +53,18 @@ memory_subjects = Table(
     _parent("memory_id", "memories.id", key=True),
     _parent("entity_id", "entities.id"),
     Index(None, "entity_id"),
+)
+
+# Numbers behind the newest replies of each place: no words, so that nothing that is forgotten stays here.
+explanations = Table(
+    "explanations",
+    metadata,
+    Column("turn_id", BigKey, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    Column("place_id", sa.BigInteger, nullable=False),
+    Column("scene_id", sa.BigInteger, nullable=False),
+    Column("aside_id", sa.BigInteger, nullable=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("body", sa.JSON, nullable=False),
+    Index(None, "place_id", "turn_id"),
+    Index(None, "scene_id", "turn_id"),
 )

@@ -1,0 +1,35 @@
+"""What a remark hints at: its own meaning, tinted by the turns just before it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import numpy as np
+
+from bot.core.query_hints import is_question
+from bot.core.types import Turn, TurnKind
+from bot.core.vectors import Vector
+
+WEIGHTS: Final = (0.3, 0.15)
+"""How much the turn before the remark counts beside it, and the one before that."""
+CHARACTERS: Final = 300
+
+
+def context_of(text: str, turns: Sequence[Turn], asked: Collection[int]) -> list[str]:
+    """Return the texts that tint a query, the nearest first: none for a question, which says what it wants.
+
+    `turns` are those shown, oldest first; those with ids in `asked` are the query itself.
+    """
+    if is_question(text):
+        return []
+    before = [turn for turn in turns if turn.id not in asked and turn.kind is not TurnKind.OUT_OF_CHARACTER]
+    return [turn.text[-CHARACTERS:] for turn in before[: -len(WEIGHTS) - 1 : -1] if turn.text.strip()]
+
+
+def blended(vectors: Vector) -> Vector:
+    """Return the unit vector of a query's own vector (the first row) with its context (the others)."""
+    weights = np.array([1.0, *WEIGHTS][: len(vectors)], dtype=np.float32)
+    mixed = weights @ vectors
+    length = float(np.linalg.norm(mixed))
+    return np.asarray(mixed / length if length else vectors[0], dtype=np.float32)

@@ -1,0 +1,50 @@
+"""Judges an answer of the model: cleaned, and whether it must be asked for once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.core import speech
+from bot.core.chat import Completion, Sampling
+from bot.core.prompting import Prompt
+from bot.core.speech import Voices
+from bot.core.window import Roster
+from bot.engine.state import ReplyRequest
+
+RECENT_REPLIES = 6
+EMPTY, REPEAT, REFUSAL = "empty", "repeated", "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A cleaned answer of the model and what is wrong with it, if anything."""
+
+    text: str
+    complaint: str = ""
+    truncated: bool = False
+    start_id: int = 0
+
+
+def judge(request: ReplyRequest, voices: Voices, completion: Completion, prompt: Prompt) -> Made:
+    """Clean the answer and say what is wrong with it, if anything."""
+    text = speech.clean(completion.text, voices, truncated=completion.truncated, notes=prompt.notes)
+    own = [turn.text for turn in request.window if turn.persona_id == request.persona.id]
+    complaint = ""
+    if not text:
+        complaint = EMPTY
+    elif speech.is_repeat(text, own[-RECENT_REPLIES:]):
+        complaint = REPEAT
+    elif speech.is_refusal(text, request.persona.text("description")):
+        complaint = REFUSAL
+    return Made(text, complaint, truncated=completion.truncated, start_id=prompt.start_id)
+
+
+def voices_of(request: ReplyRequest, roster: Roster) -> Voices:
+    names = {*roster.members, *(alias.name for alias in request.aliases.values())}
+    names |= {turn.speaker for turn in request.window if turn.persona_id is None}
+    return speech.voices(request.persona, request.cast, sorted(names))
+
+
+def livelier(sampling: Sampling) -> Sampling:
+    """Change the sampling for a second try, so that it does not end in the same words."""
+    return replace(sampling, temperature=min(1.2, (sampling.temperature or 0.8) + 0.3), presence_penalty=0.6)
