@@ -300,11 +300,26 @@ class TroupeClient(commands.AutoShardedBot):
         elif len(self._ready_shards) >= (self.shard_count or 1):
             self._started = True
             log.info("Connected to Discord as %s", self.user)
+            present = [guild.id for guild in self.guilds]
+            self._spawn(self.troupe.retention.present_in(present), name="see which servers are left")
             self._spawn(self.troupe.start(), name="start the engine")
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        """Say the first steps where members can see them."""
+        """Say the first steps where members can see them; a deletion that waits is called off."""
+        await self.troupe.retention.joined(guild.id)
         await welcome(guild)
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """What is kept of the server goes after its days of grace."""
+        await self.troupe.retention.left(guild.id)
+
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        """A channel is gone, and its threads with it."""
+        await self.troupe.retention.channel_gone(channel.id)
+
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """A thread is gone, also one that nobody knew of."""
+        await self.troupe.retention.channel_gone(payload.thread_id)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         """A listener failed."""

@@ -44,7 +44,9 @@ OPTED_OUT_ALREADY: Final = "You are opted out already: I write down nothing of w
 OPTED_IN: Final = "You are remembered again from now on, in scenes only. `/privacy opt-out` takes it back."
 OPTED_IN_ALREADY: Final = "You did not opt out: what you say in scenes is remembered."
 EXPORTED: Final = "Everything that I keep about you. It is yours; the file is shown to you alone."
-ALIAS_NEEDS_MEMORY: Final = "You opted out, and an alias would have to be written down. `/privacy opt-in` first, or use your name."
+ALIAS_NEEDS_MEMORY: Final = (
+    "You opted out, and an alias would be written down. `/privacy opt-in` first, or use your own name."
+)
 
 
 def what_goes(owned: Owned) -> str:

@@ -323,6 +323,26 @@ class FakePrivacy:
         return kept
 
 
+class FakeRetention:
+    """What Discord told of servers and channels that come and go."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+        self.present: list[int] = []
+
+    async def left(self, guild_id: int) -> None:
+        self.told.append(("left", guild_id))
+
+    async def joined(self, guild_id: int) -> None:
+        self.told.append(("joined", guild_id))
+
+    async def channel_gone(self, channel_id: int) -> None:
+        self.told.append(("channel", channel_id))
+
+    async def present_in(self, guild_ids: Collection[int]) -> None:
+        self.present = list(guild_ids)
+
+
 @dataclass
 class FakeTroupe:
     """Records what the cogs ask of the engine."""
@@ -341,6 +361,7 @@ class FakeTroupe:
         self.keeping = FakeKeeping()
         self.options = FakeOptions()
         self.privacy = FakePrivacy()
+        self.retention = FakeRetention()
 
     def hear(self, event: Event) -> None:
         if self.hear_failure is not None:

@@ -81,6 +81,9 @@ class PrivacyStore(Protocol):
     async def erase_before(self, space_id: int, moment: datetime) -> Erased:
         """Removes what was said in a space before a moment, and all that was made of it."""
 
+    async def count_before(self, space_id: int, moment: datetime) -> int:
+        """How many turns and memories `erase_before` would take, about."""
+
     async def applied(self) -> int:
         """The number of the ledger's newest entry that this database has followed."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from bot.core.events import MessagePosted
 from bot.core.privacy import Erased, Export, Owned, PrivacyLedger, PrivacyStore
+from bot.core.types import Place
 from bot.engine.delivery import Delivery
 from bot.engine.eraser import Eraser, Progress, silent
 from bot.engine.jobs import Jobs, Service
@@ -151,6 +153,31 @@ class Privacy:
             await self._eraser.bytes_of(erased)
         log.info("Server %s was purged: %s turns", space_id, erased.turns)
         return erased.turns
+
+    async def forget_place(self, place: Place) -> None:
+        """Forget a channel that is gone. The bytes leave with the next rewrite, within a day."""
+
+        async def work() -> None:
+            async with self._one_at_a_time:
+                await self._journal.flushed()
+                erased = await self._rows({place.space_id}, lambda: self._store.erase_place(place.id))
+            log.info("Place %s is gone and forgotten: %s turns", place.id, erased.turns)
+
+        await self._jobs.run(work(), name="forget a channel")
+
+    async def expire(self, space_id: int, moment: datetime) -> int:
+        """Forget what was said in a space before a moment; how many turns. The bytes leave within a day."""
+        if not await self._store.count_before(space_id, moment):
+            return 0
+
+        async def work() -> int:
+            async with self._one_at_a_time:
+                await self._journal.flushed()
+                erased = await self._rows({space_id}, lambda: self._store.erase_before(space_id, moment))
+            log.info("Space %s: the time of %s turns was up", space_id, erased.turns)
+            return erased.turns
+
+        return await self._jobs.run(work(), name="retention")
 
     async def _rows(self, spaces: set[int], erase: Callable[[], Awaitable[Erased]]) -> Erased:
         """Erase while nothing of these spaces is under way, and let every live copy follow."""

@@ -161,3 +161,16 @@ async def test_the_buttons_work_after_a_restart(stage: Stage) -> None:
     async with connected(stage.server, stage.troupe):
         answer = await (await stage.member.click(notice, "Opt out")).answer()
         assert answer.content == words.OPTED_OUT
+
+
+async def test_servers_and_channels_that_go_are_told_to_the_engine(stage: Stage) -> None:
+    await eventually(lambda: stage.troupe.retention.present == [stage.guild.id])
+    thread = stage.server.add_thread(stage.channel, "corner")
+    spare = stage.server.add_channel(stage.guild, "spare")
+    stage.server.delete_channel(thread)
+    stage.server.delete_channel(spare)
+    await eventually(lambda: len(stage.troupe.retention.told) == 2)
+    assert stage.troupe.retention.told == [("channel", thread.id), ("channel", spare.id)]
+    stage.server.kick_bot(stage.guild)
+    await eventually(lambda: len(stage.troupe.retention.told) > 2)
+    assert stage.troupe.retention.told[2] == ("left", stage.guild.id)

@@ -109,6 +109,15 @@ async def drop_place(connection: AsyncConnection, place_id: int, now: datetime) 
     )
 
 
+async def count_before(connection: AsyncConnection, space_id: int, moment: datetime) -> int:
+    """How many turns and memories `drop_before` would take."""
+    said = sa.select(sa.func.count()).where(turns.c.space_id == space_id, turns.c.created_at < moment)
+    learned = sa.select(sa.func.count()).where(
+        memories.c.space_id == space_id, memories.c.created_at < moment, memories.c.kind.in_(_PASSING)
+    )
+    return sum([int((await connection.execute(count)).scalar_one()) for count in (said, learned)])
+
+
 async def drop_before(connection: AsyncConnection, space_id: int, moment: datetime, now: datetime) -> Erased:
     """What was said in a space before a moment and what was learned then; pinned notes stay."""
     old = sa.select(turns.c.id).where(turns.c.space_id == space_id, turns.c.created_at < moment)

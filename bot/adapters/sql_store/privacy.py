@@ -86,6 +86,12 @@ class SqlPrivacy:
             lambda connection: erasing.drop_before(connection, space_id, moment, now)
         )
 
+    async def count_before(self, space_id: int, moment: datetime) -> int:
+        """See the port."""
+        return await self._database.read(
+            lambda connection: erasing.count_before(connection, space_id, moment), snapshot=True
+        )
+
     async def applied(self) -> int:
         """See the port; 0 for a database that never followed one."""
         which = sa.select(counters.c.number).where(counters.c.name == _APPLIED)

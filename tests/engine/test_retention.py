@@ -1,0 +1,105 @@
+"""What its time is up for is deleted, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from bot.core.types import Place
+from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
+
+GUILD = TAVERN.space_id
+THREAD = Place(id=650, guild_id=9, name="corner", parent_id=CELLAR.id)
+ELSEWHERE = Place(id=700, guild_id=10, name="inn")
+
+
+def holds(folder: Path, mark: bytes) -> bool:
+    return any(mark in path.read_bytes() for path in folder.iterdir() if path.is_file())
+
+
+async def said(stage: Stage, place: Place = TAVERN) -> list[str]:
+    return [turn.text for turn in await stage.window(place)]
+
+
+async def test_nothing_is_deleted_unless_a_server_says_so(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Long ago.", created_at=stage.clock() - timedelta(days=4000))
+        await stage.quiet()
+        await stage.troupe.retention.step()
+        assert await said(stage) == ["Long ago."]
+
+
+async def test_what_is_older_than_the_days_of_the_server_goes(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira)
+        stage.say("Long ago.", created_at=stage.clock() - timedelta(days=31))
+        stage.say("Lately.", created_at=stage.clock() - timedelta(days=29))
+        await stage.quiet()
+        await stage.troupe.options.set(GUILD, 0, "retention_days", "30")
+        await stage.troupe.retention.step()
+        assert await said(stage) == ["Lately."]
+        assert [memory.text for memory in await stage.store.memories.of_story(1)] == ["Lately."]
+        assert await stage.troupe.personas.find(GUILD, "Mira") == mira
+        await stage.troupe.indexer.catch_up()
+        await stage.troupe.indexer.rewrite_due(at_once=True)
+        assert not holds(tmp_path, b"Long ago")
+
+
+async def test_a_server_that_is_left_is_deleted_after_its_days_of_grace(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("We were here.", by=BOB)
+        await stage.quiet()
+        await stage.troupe.retention.left(GUILD)
+        stage.clock.ahead += timedelta(days=6)
+        await stage.troupe.retention.left(GUILD)  # told twice: the first time counts
+        await stage.troupe.retention.step()
+        assert await said(stage) == ["We were here."]
+        stage.clock.ahead += timedelta(days=1, hours=1)
+        await stage.troupe.retention.step()
+        assert await stage.store.privacy.known_spaces() == []
+        assert not stage.troupe.is_live(TAVERN.id)
+        await stage.troupe.retention.step()
+
+
+async def test_coming_back_in_time_restores_everything(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("We were here.", by=BOB)
+        await stage.quiet()
+        await stage.troupe.options.set(GUILD, 0, "grace_days", "2")
+        await stage.troupe.retention.left(GUILD)
+        stage.clock.ahead += timedelta(days=1)
+        await stage.troupe.retention.joined(GUILD)
+        stage.clock.ahead += timedelta(days=30)
+        await stage.troupe.retention.step()
+        assert await said(stage) == ["We were here."]
+
+
+async def test_servers_left_while_the_bot_was_away_are_noticed_at_the_start(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        other = await stage.troupe.personas.create(ELSEWHERE.space_id, name="Odo", by=BOB)
+        await stage.scene(other, place=ELSEWHERE)
+    async with open_stage(tmp_path) as stage:
+        await stage.troupe.retention.present_in([ELSEWHERE.guild_id, 11])
+        stage.clock.ahead += timedelta(days=8)
+        await stage.troupe.retention.step()
+        assert await stage.store.privacy.known_spaces() == [ELSEWHERE.space_id]
+        assert stage.troupe.is_live(ELSEWHERE.id)
+
+
+async def test_a_deleted_channel_is_forgotten_with_its_threads(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        for place in (TAVERN, CELLAR, THREAD):
+            await stage.scene(mira, place=place)
+            stage.say(f"In the {place.name}.", place=place)
+            await stage.quiet(place)
+        await stage.troupe.retention.channel_gone(CELLAR.id)
+        assert [place.id for place in await stage.store.scenes.places()] == [TAVERN.id]
+        assert [stage.troupe.is_live(place.id) for place in (TAVERN, CELLAR, THREAD)] == [True, False, False]
+        assert await said(stage) == ["In the tavern."]
+        await stage.troupe.retention.channel_gone(12345)
