@@ -32,6 +32,8 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "persona export": Right.MODERATOR,
     "persona history": Right.MODERATOR,
     "persona library": Right.MODERATOR,
+    "persona remember": Right.MODERATOR,
+    "persona memories": Right.MODERATOR,
     "persona list": Right.EVERYONE,
     "persona show": Right.EVERYONE,
     "lore add": Right.MODERATOR,

@@ -17,6 +17,7 @@ from cogs.permissions import moderators_by_default
 from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
 from cogs.persona_library import Library, PersonaLibraryCommands
+from cogs.persona_past import PersonaPastCommands
 from cogs.uploads import read_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Personas(
     PersonaFileCommands,
     PersonaHistoryCommands,
     PersonaLibraryCommands,
+    PersonaPastCommands,
     commands.GroupCog,
     name="persona",
     description="The characters I play",

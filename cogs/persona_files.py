@@ -14,6 +14,7 @@ from discord.ext import commands
 
 from bot.core.card_file import CardFile
 from bot.core.types import Persona
+from bot.engine.pasts import carried
 from bot.errors import NameTaken, UserFacing
 from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.names import Choices, here, persona_choices
@@ -59,8 +60,8 @@ class PersonaFileCommands(commands.Cog):
         card = await self._files.read(await read_file(attachment), attachment.filename)
         space_id = here(interaction).space_id
         try:
-            persona = await self._troupe.personas.add(
-                space_id, card.data, by=interaction.user.id, avatar=card.avatar
+            persona = await add_persona(
+                self._troupe, space_id, card.data, by=interaction.user.id, avatar=card.avatar
             )
         except NameTaken:
             known = await self._troupe.personas.find(space_id, card.data["name"][:80])
@@ -82,8 +83,12 @@ class PersonaFileCommands(commands.Cog):
         for attachment in attachments:
             try:
                 card = await self._files.read(await read_file(attachment), attachment.filename)
-                persona = await self._troupe.personas.add(
-                    here(interaction).space_id, card.data, by=interaction.user.id, avatar=card.avatar
+                persona = await add_persona(
+                    self._troupe,
+                    here(interaction).space_id,
+                    card.data,
+                    by=interaction.user.id,
+                    avatar=card.avatar,
                 )
                 lines.append(imported(persona, card, short=True))
             except NameTaken:
@@ -100,12 +105,19 @@ class PersonaFileCommands(commands.Cog):
     ) -> str:
         """Add the card under another name, or replace the known persona's; the report."""
         if name is None:
+            data, past = carried(card.data)
             persona = await self._troupe.personas.replace_card(
-                known.id, card.data, by=interaction.user.id, avatar=card.avatar
+                known.id, data, by=interaction.user.id, avatar=card.avatar
             )
+            await self._troupe.pasts.taken_over(persona, past)
         else:
-            persona = await self._troupe.personas.add(
-                here(interaction).space_id, card.data, by=interaction.user.id, avatar=card.avatar, name=name
+            persona = await add_persona(
+                self._troupe,
+                here(interaction).space_id,
+                card.data,
+                by=interaction.user.id,
+                avatar=card.avatar,
+                name=name,
             )
         return imported(persona, card)
 
@@ -115,7 +127,7 @@ class PersonaFileCommands(commands.Cog):
         """Nothing of the card is left out."""
         await think(interaction)
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
-        card = await self._troupe.personas.exported(found)
+        card = await self._troupe.pasts.exported(found, await self._troupe.personas.exported(found))
         if format == "png":
             raw = await self._files.write_png(card, found.avatar)
         else:
@@ -153,6 +165,22 @@ class NameChoice(Buttons):
         await interaction.edit_original_response(content=shorten_lines(told), view=None)
 
 
+async def add_persona(
+    troupe: Troupe,
+    space_id: int,
+    data: Mapping[str, Any],
+    *,
+    by: int,
+    avatar: bytes | None,
+    name: str | None = None,
+) -> Persona:
+    """Make a persona of a card, with the past that the card carries."""
+    card, past = carried(data)
+    persona = await troupe.personas.add(space_id, card, by=by, avatar=avatar, name=name)
+    await troupe.pasts.taken_over(persona, past)
+    return persona
+
+
 def imported(persona: Persona, card: CardFile, *, short: bool = False) -> str:
     """What was read: name, sizes, greetings, lore, picture, unknown macros, what was mended."""
     report = card.report
@@ -162,6 +190,8 @@ def imported(persona: Persona, card: CardFile, *, short: bool = False) -> str:
     ]
     if report.assets:
         counts.append(f"{_counted(report.assets, 'asset')} listed")
+    if past := len(carried(card.data)[1]):
+        counts.append(_counted(past, "memory of its past", "memories of its past"))
     counts.append("its picture" if card.avatar else "a drawn picture")
     lines = [f"**{persona.name}** is here, from a {report.kind} card: {', '.join(counts)}."]
     if not short:

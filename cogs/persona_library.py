@@ -11,6 +11,7 @@ from discord.ext import commands
 from bot.errors import NameTaken
 from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.names import here
+from cogs.persona_files import add_persona
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
@@ -70,8 +71,12 @@ class LibraryChoice(Buttons):
         await interaction.response.defer()
         one = self._offered[int(select.values[0])]
         try:
-            added = await self._troupe.personas.add(
-                here(interaction).space_id, one.card, by=interaction.user.id, avatar=one.avatar
+            added = await add_persona(
+                self._troupe,
+                here(interaction).space_id,
+                one.card,
+                by=interaction.user.id,
+                avatar=one.avatar,
             )
             told = f"**{added.name}** is here. `/scene start` brings it into a channel."
         except NameTaken:

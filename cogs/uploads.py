@@ -34,6 +34,14 @@ async def read_file(attachment: discord.Attachment, largest: int = LARGEST_FILE)
         ) from problem
 
 
+def decoded(raw: bytes, filename: str) -> str:
+    """The text of a file. `UserFacing` when it is none."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UserFacing(f"{filename} is no UTF-8 text. Please save it as UTF-8.") from problem
+
+
 class UploadForm(Form):
     """A form with one place for up to ten files; its input's custom id is `files`."""
 

@@ -348,6 +348,8 @@ def _fitting(given: ReplyScene, room: int, count: Count) -> list[Note]:
 def _note_line(note: Note, given: ReplyScene) -> str:
     tag = f"[{earlier(note.until, given.now)}] " if note.earlier else ""
     when = dated(note.when, given.now, one_line(note.story_time))
+    if note.kind is MemoryKind.CANON:  # when a past was typed in says nothing
+        when = one_line(note.story_time) or "long ago"
     said = "" if note.kind is MemoryKind.TURN else "as said by "
     speaker = f", {said}{label_text(note.speaker)}" if note.speaker else ""
     return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from bot.core.ports import PersonaStore
+from bot.core.types import Persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,23 @@ class LoreStore(Protocol):
 
     async def remove(self, space_id: int, ids: Collection[int]) -> int:
         """How many there were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Where the memories of a persona's past are kept: a place, story and scene that no channel has."""
+
+    persona_id: int
+    space_id: int
+    place_id: int
+    story_id: int
+    scene_id: int
+
+
+class PastStore(Protocol):
+    """The hidden places of pasts. They go with their persona; memories in them are of kind `canon`."""
+
+    async def find(self, persona_id: int) -> Past | None: ...
+
+    async def open(self, persona: Persona) -> Past:
+        """Made when there is none."""

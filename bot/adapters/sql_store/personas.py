@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.names import fold_name
+from bot.adapters.sql_store.pasts import drop_past
 from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
@@ -43,8 +44,14 @@ class SqlPersonas:
         return await self._database.write(lambda connection: _update(connection, persona, now))
 
     async def delete(self, persona_id: int) -> None:
-        """The persona, its history, samples and moods; it leaves every cast. What it said stays."""
-        await self._execute(sa.delete(personas).where(personas.c.id == persona_id))
+        """The persona, its past, history, samples and moods; it leaves every cast. What it said stays."""
+        now = self._database.now()
+
+        async def work(connection: AsyncConnection) -> None:
+            await drop_past(connection, persona_id, now)
+            await connection.execute(sa.delete(personas).where(personas.c.id == persona_id))
+
+        await self._database.write(work)
 
     async def get(self, persona_id: int) -> Persona | None:
         """The persona, or None."""
