@@ -26,6 +26,7 @@ from bot.errors import SettingsError
 from bot.library import ready_personas
 from cogs.answers import Asked, new_reference, report
 from cogs.door import Identity, read_message
+from cogs.menu import Menu
 from cogs.permissions import require
 from cogs.persona_files import CardFiles
 from cogs.privacy import Remembered
@@ -241,6 +242,9 @@ class TroupeClient(commands.AutoShardedBot):
             library=ready_personas,
         ):
             await self.add_cog(cog)
+        menu = Menu(troupe=self.troupe, take_back=self.messenger.take_back, reword=self.messenger.reword)
+        for entry in menu.commands():
+            self.tree.add_command(entry, override=True)
         self._spawn(self._keep_commands_synced(), name="sync commands")
 
     def _spawn(self, work: Coroutine[Any, Any, None], *, name: str) -> None:

@@ -62,6 +62,10 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "memory forget": Right.EVERYONE,
     "memory scratchpad": Right.GAME_MASTER,
     "mood show": Right.EVERYONE,
+    "Regenerate": Right.EVERYONE,
+    "Edit reply": Right.GAME_MASTER,
+    "Why this reply?": Right.EVERYONE,
+    "More…": Right.EVERYONE,
     "settings show": Right.MODERATOR,
     "settings set": Right.MODERATOR,
     "privacy about": Right.EVERYONE,
@@ -77,6 +81,11 @@ _NEEDED_WORDS: Final = {
     Right.GAME_MASTER: "a game master (a role in the setting `gm_roles`) or a moderator",
     Right.MODERATOR: "a moderator (Manage Channels here, or a role in the setting `moderator_roles`)",
 }
+
+
+def needed_words(right: Right) -> str:
+    """Who has a right, in words."""
+    return _NEEDED_WORDS[right]
 
 
 async def right_of(interaction: Asked, options: Options) -> Right:

@@ -125,6 +125,27 @@ class DiscordMessenger:
             for message_id in message_ids:
                 await self._delete(place, message_id)
 
+    async def reword(self, place: Place, message_id: int, text: str) -> None:
+        """Give a message of a persona here other words; one that is gone already is no failure."""
+        async with _failures(), asyncio.timeout(TIMEOUT_S):
+            with contextlib.suppress(discord.NotFound):
+                await self._edit(place, message_id, text)
+
+    async def _edit(self, place: Place, message_id: int, text: str) -> None:
+        if place.guild_id:
+            with contextlib.suppress(CannotUseWebhooks, discord.NotFound):
+                key = await self._webhooks.get(place)
+                webhook = discord.Webhook.partial(key.id, key.token, session=self._own_session())
+                thread = discord.Object(place.id) if key.channel_id != place.id else discord.utils.MISSING
+                await webhook.edit_message(
+                    message_id, content=text, allowed_mentions=NOBODY_IS_TOLD, thread=thread
+                )
+                return
+        plain = await self._partial(place).fetch_message(message_id)  # said in the bot's own name
+        first, newline, _ = plain.content.partition("\n")
+        name = first + newline if newline and first.startswith("**") and first.endswith("**") else ""
+        await plain.edit(content=f"{name}{text}"[:LIMIT], allowed_mentions=NOBODY_IS_TOLD)
+
     async def _delete(self, place: Place, message_id: int) -> None:
         if place.guild_id:
             with contextlib.suppress(CannotUseWebhooks, discord.NotFound):

@@ -99,6 +99,9 @@ class KnowledgeStore(Protocol):
         """What each member's newest turns that this persona answered felt like, oldest first; members without
         any are left out."""
 
+    async def answered_by(self, turn_id: int) -> list[Turn]:
+        """The living turns that a persona's turn answers, oldest first."""
+
     async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
         """A living turn with those next to it in its scene, oldest first; empty when it is gone."""
 

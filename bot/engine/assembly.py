@@ -29,6 +29,7 @@ from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
+from bot.engine.drafts import Drafts
 from bot.engine.eraser import Eraser
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
@@ -52,6 +53,7 @@ from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
 from bot.engine.recalling import Recaller
+from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
 from bot.engine.slots import FairSlots
@@ -253,6 +255,15 @@ def assemble(parts: Parts) -> Troupe:
     return Troupe(
         personas=personas,
         pasts=pasts,
+        drafts=Drafts(
+            model=parts.chat,
+            slots=slots,
+            limits=limits,
+            options=options,
+            prompts=parts.prompts,
+            sampling=parts.sampling,
+            context_tokens=parts.context_tokens,
+        ),
         lore=lore,
         greetings=Greetings(
             places=places, conduct=conduct, journal=journal, turns=store.turns, delivery=delivery
@@ -279,6 +290,14 @@ def assemble(parts: Parts) -> Troupe:
         ),
         relations=relations,
         explainer=explainer,
+        replies=Replies(
+            turns=store.turns,
+            knowledge=store.knowledge,
+            journal=journal,
+            places=places,
+            delivery=delivery,
+            now=now,
+        ),
         keeping=Keeping(
             knowledge=store.knowledge,
             memories=store.memories,

@@ -194,6 +194,7 @@ class Conversation:
         given = await self._always(request, self._given(request, samples))
         lore = await self._lore.for_reply(request, given.roster)
         given = self._with_notes(replace(given, lore=lore), request)
+        trace.lore = len(lore.before) + len(lore.after) + len(lore.fired)
         with trace.timed("recall"):
             recollection = trace.recollection = await self._recall(request, given)
             given = self._with_memories(given, request, recollection)

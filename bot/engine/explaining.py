@@ -37,6 +37,8 @@ class Trace:
     prompt: Prompt | None = None
     complaint: str = ""
     """What was wrong with a first answer, if it had to be asked for twice."""
+    lore: int = 0
+    """How many entries of lore were told."""
     model_tokens: int = 0
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -161,6 +163,7 @@ def _body(request: ReplyRequest, trace: Trace, text: str) -> dict[str, Any]:
         "taken": took,
         "parts": dict(prompt.parts) if prompt else {},
         "no_room": list(prompt.left_out) if prompt else [],
+        "lore": trace.lore,
         "complaint": trace.complaint,
         "answer_tokens": trace.model_tokens,
         "milliseconds": {part: round(spent, 1) for part, spent in trace.milliseconds.items()},

@@ -103,6 +103,20 @@ class Memories:
             raise UserFacing("It comes from no turn that is still there.")
         return await self._knowledge.around(memory.sources[-1], before=3, after=3)
 
+    async def turn_of(self, place: Place, message_id: int) -> Turn:
+        """The turn that a message belongs to. UserFacing when it is none."""
+        turn = await self._turns.by_message(message_id)
+        if turn is None or turn.place_id != place.id or not turn.text:
+            raise UserFacing("I do not remember that message: only messages of running scenes are kept.")
+        return turn
+
+    async def memory_of(self, turn_id: int) -> int:
+        """The memory made with a turn. UserFacing when there is none."""
+        found = await self._store.of_turns([turn_id])
+        if turn_id not in found:
+            raise UserFacing("There is no memory of that message.")
+        return found[turn_id]
+
     async def _turn(self, turn_id: int) -> Turn | None:
         return next(iter(await self._turns.by_ids([turn_id])), None)
 

@@ -18,6 +18,7 @@ from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
+from bot.engine.drafts import Drafts
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
@@ -37,6 +38,7 @@ from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
+from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
@@ -72,6 +74,7 @@ class Troupe:
 
     personas: Personas
     pasts: Pasts
+    drafts: Drafts
     lore: Lore
     greetings: Greetings
     scenes: Scenes
@@ -81,6 +84,7 @@ class Troupe:
     keeping: Keeping
     relations: Relations
     explainer: Explainer
+    replies: Replies
     options: Options
     privacy: Privacy
     retention: Retention

@@ -113,6 +113,16 @@ class SqlKnowledge:
 
         return await self._database.read(work, snapshot=True)
 
+    async def answered_by(self, turn_id: int) -> list[Turn]:
+        """See the port."""
+        # The bounds let SQLite use the partial index over answered turns.
+        which = SELECT_TURNS.where(turns.c.answered_by == turn_id, turns.c.answered_by > 0, LIVING)
+
+        async def work(connection: AsyncConnection) -> list[Turn]:
+            return [turn_of(row) for row in await connection.execute(which.order_by(turns.c.id))]
+
+        return await self._database.read(work)
+
     async def around(self, turn_id: int, *, before: int, after: int) -> list[Turn]:
         """See the port."""
         scene = sa.select(turns.c.scene_id).where(turns.c.id == turn_id, LIVING).scalar_subquery()

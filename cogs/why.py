@@ -1,0 +1,92 @@
+"""Why a reply came out so, as one readable page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bot.core.mood import describe
+from bot.core.types import Memory
+from cogs.answers import shorten
+from cogs.memory_views import with_speaker
+
+if TYPE_CHECKING:
+    from bot.engine.explaining import ToldMemory, Why
+
+MOST_SHOWN = 12
+_PARTS = {
+    "card": "character",
+    "system": "scene and rules",
+    "standing": "always in mind",
+    "scratchpad": "notes",
+    "window": "last turns",
+    "notes": "mood and names",
+    "recalled": "memories",
+    "turns": "turns answered",
+}
+
+
+def page(why: Why, *, may_see: Callable[[Memory], bool]) -> str:
+    """The page. Memories that the asker may not see are counted, not shown."""
+    body = why.body
+    asked = " / ".join(shorten(f"{turn.speaker}: {turn.text}", 150) for turn in why.answered)
+    lines = [f"**Why {why.turn.speaker} said “{shorten(why.turn.text, 80)}”**"]
+    lines += [f"Answering: {asked}"] if asked else []
+    lines.append(_feeling(body))
+    lines += _memories("Remembered", why.recalled, may_see)
+    if why.aside is not None:
+        shown = with_speaker(why.aside, 150) if may_see(why.aside) else "somebody else's memory"
+        lines.append(f"**Came to mind by itself**: {shown}")
+    lines += _memories("Found, but left out for lack of room", why.left_out[:5], may_see)
+    if body.get("lore"):
+        lines.append(f"**Lore told**: {body['lore']} entries (`/lore explain` shows which and why).")
+    lines += _cost(body)
+    return "\n".join(lines)
+
+
+def _feeling(body: Mapping[str, Any]) -> str:
+    heard = f"; heard in the words: {describe(body['heard'])}" if body.get("heard") else ""
+    strategy = body["strategy"]
+    return f"**Mood**: {describe(body['mood'])}{heard}. Recall: {strategy}."
+
+
+def _memories(title: str, told: tuple[ToldMemory, ...], may_see: Callable[[Memory], bool]) -> list[str]:
+    if not told:
+        return []
+    lines = [f"**{title}** ({len(told)})"]
+    lines += [_memory(one, may_see) for one in told[:MOST_SHOWN]]
+    if len(told) > MOST_SHOWN:
+        lines.append(f"… and {len(told) - MOST_SHOWN} more")
+    return lines
+
+
+def _memory(one: ToldMemory, may_see: Callable[[Memory], bool]) -> str:
+    numbers = one.numbers
+    if one.memory is None:
+        text = "*forgotten since*"
+    else:
+        text = with_speaker(one.memory, 120) if may_see(one.memory) else "*somebody else's*"
+    used = " ✓ used" if one.taken else ""
+    measured = [f"finding {numbers['finding']:.2f}", f"score {numbers['score']:+.2f}"]
+    if numbers.get("d_sem") is not None:
+        measured.append(f"d_sem {numbers['d_sem']:.2f}")
+    if numbers.get("d_emo") is not None:
+        measured.append(f"d_emo {numbers['d_emo']:.2f}")
+    measured.append(f"w {numbers['weight']:.2f}")
+    return f"`{numbers['id']}`{used} {text}\n-# {' · '.join(measured)}"
+
+
+def _cost(body: Mapping[str, Any]) -> list[str]:
+    parts: Mapping[str, int] = body.get("parts", {})
+    spent = ", ".join(f"{_PARTS.get(part, part)} {tokens}" for part, tokens in parts.items() if tokens)
+    lines = [f"**Tokens** ({sum(parts.values())}): {spent}"] if parts else []
+    if body.get("answer_tokens"):
+        lines.append(f"The answer took {body['answer_tokens']} tokens.")
+    times: Mapping[str, float] = body.get("milliseconds", {})
+    if times:
+        lines.append("**Milliseconds**: " + ", ".join(f"{part} {ms:.0f}" for part, ms in times.items()))
+    if body.get("no_room"):
+        lines.append("**No room for**: " + ", ".join(body["no_room"]))
+    if body.get("complaint"):
+        lines.append(f"The first answer was {body['complaint']}, so it was asked for once more.")
+    return lines
