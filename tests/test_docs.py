@@ -12,7 +12,7 @@ from bot.__main__ import main
 from bot.invite import NEEDED
 from bot.settings import variables
 
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "PRIVACY.md", "SECURITY.md")
 _MACHINE = re.compile(r"(?<![\w.])/(?:home|root|tmp|Users|work|farm)/\w")
 _TEXTS = {".py", ".md", ".toml", ".txt", ".json", ".ini", ".mako", ".example", ""}
 
