@@ -13,7 +13,7 @@ import pytest
 from bot.core.types import MemoryKind
 from bot.engine import indexing
 from bot.errors import ModelUnavailable, UserFacing
-from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
+from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, Stage, open_stage
 from tests.fakes import Prompt
 
 
@@ -301,6 +301,18 @@ async def test_the_models_feelings_replace_the_heads_for_the_turns_it_names(tmp_
         assert np.allclose(emotion, [1, 2, 6, 3, 8, 1, 2, 4])
         assert str(memories[1].emotion_source).startswith("model:")
         assert memories[2].emotion is None
+
+
+async def test_a_sample_is_not_replayed_in_another_channel(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, {"reply": ["The code to the vault is nine, my dear."] * 2}) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira, place=CELLAR)
+        stage.say("Mira, what is the code?", place=CELLAR)
+        await stage.quiet(CELLAR)
+        await stage.scene(mira)
+        stage.say("Mira, hello!")
+        await stage.quiet()
+        assert "vault" not in stage.model.of("reply")[-1].text
 
 
 async def test_three_good_replies_become_style_samples_and_are_replayed(tmp_path: Path) -> None:
