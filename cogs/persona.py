@@ -14,6 +14,7 @@ from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.card_form import MAIN_PAGE, MORE_PAGE, Field, Texts, changes, open_form
 from cogs.names import Choices, here, persona_choices
 from cogs.permissions import moderators_by_default
+from cogs.persona_draft import DraftOffer, told
 from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
 from cogs.persona_library import Library, PersonaLibraryCommands
@@ -59,10 +60,12 @@ class Personas(
         self._forget_picture = forget_picture
 
     # ------------------------------------------------------------ create and edit
-    @app_commands.command(description="Make a new persona: a form opens")
-    async def create(self, interaction: Asked) -> None:
-        """A form with the five texts of a character."""
-        space_id = here(interaction).space_id
+    @app_commands.command(description="Make a new persona: a form opens, filled from an idea if you give one")
+    @app_commands.describe(idea="A few words; the language model writes a draft for you to edit")
+    async def create(self, interaction: Asked, idea: app_commands.Range[str, 3, 2000] | None = None) -> None:
+        """A form with the five texts of a character, at once or after a draft."""
+        place = here(interaction)
+        space_id = place.space_id
 
         async def submit(answer: Asked, typed: Texts) -> None:
             persona = await self._troupe.personas.create(space_id, **typed, by=answer.user.id)
@@ -72,7 +75,12 @@ class Personas(
                 "A picture: `/persona edit` with `avatar`.",
             )
 
-        await open_form(interaction, title="New persona", fields=MAIN_PAGE, values={}, submit=submit)
+        if idea is None:
+            await open_form(interaction, title="New persona", fields=MAIN_PAGE, values={}, submit=submit)
+            return
+        await think(interaction)
+        draft = await self._troupe.drafts.draft(place, idea)
+        await say(interaction, told(draft), view=DraftOffer(draft=draft, submit=submit))
 
     @app_commands.command(description="Change a persona's texts in a form, or its picture")
     @app_commands.describe(

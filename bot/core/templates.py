@@ -27,6 +27,8 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.ignored": "name",
         "memory_system": "",
         "memory_task": "notes known scene turns emotions",
+        "draft_system": "",
+        "draft_task": "idea",
         "emotion_system": "",
         "emotion_task": "turns emotions",
     }
