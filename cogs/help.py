@@ -17,6 +17,8 @@ I play **personas** in scenes, and I remember them.
 **Talk**: write as usual. A persona answers when you name it, reply to it or mention me; \
 `/settings set reply_mode` changes that. `((…))` and `//` are out of character and get no answer.
 **Who you are**: `/alias use` gives you another name in this scene."""
+_MENU: Final = """\
+**On a message** (right click or hold → Apps): Regenerate, Edit reply, Why this reply?, More…"""
 _PRIVACY: Final = """\
 **Privacy**: only messages in a channel with an active scene are remembered, and only there; \
 `/scene pause` stops it. Edit or delete a message and my memory follows; `/memory forget` takes one thing. \
@@ -34,6 +36,7 @@ class Help(commands.Cog):
             f"**Everybody**: {_commands(Right.EVERYONE)}",
             f"**Game masters** (`gm_roles`): {_commands(Right.GAME_MASTER)}",
             f"**Moderators** (Manage Channels or `moderator_roles`): {_commands(Right.MODERATOR)}",
+            _MENU,
             _PRIVACY,
         ]
         await say(interaction, "\n".join(lines))

@@ -62,10 +62,6 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "memory forget": Right.EVERYONE,
     "memory scratchpad": Right.GAME_MASTER,
     "mood show": Right.EVERYONE,
-    "Regenerate": Right.EVERYONE,
-    "Edit reply": Right.GAME_MASTER,
-    "Why this reply?": Right.EVERYONE,
-    "More…": Right.EVERYONE,
     "settings show": Right.MODERATOR,
     "settings set": Right.MODERATOR,
     "privacy about": Right.EVERYONE,
@@ -76,6 +72,14 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "help": Right.EVERYONE,
 }
 """`/memory search`, `who` and `forget` show and take from a plain member only what is the member's own."""
+
+MENU_RIGHTS: Final[Mapping[str, Right]] = {
+    "Regenerate": Right.EVERYONE,
+    "Edit reply": Right.GAME_MASTER,
+    "Why this reply?": Right.EVERYONE,
+    "More…": Right.EVERYONE,
+}
+"""The message menu. Who may do what behind `Regenerate` and `More…` is checked there."""
 
 _NEEDED_WORDS: Final = {
     Right.GAME_MASTER: "a game master (a role in the setting `gm_roles`) or a moderator",
@@ -104,10 +108,11 @@ async def right_of(interaction: Asked, options: Options) -> Right:
 
 async def require(interaction: Asked, options: Options, name: str) -> None:
     """`UserFacing` when the asker may not use the command `name`; an unknown name is for moderators."""
-    needed = RIGHTS.get(name, Right.MODERATOR)
+    needed = {**RIGHTS, **MENU_RIGHTS}.get(name, Right.MODERATOR)
     if needed is Right.EVERYONE or await right_of(interaction, options) >= needed:
         return
-    raise UserFacing(f"`/{name}` is for {_NEEDED_WORDS[needed]}. Please ask one.")
+    shown = name if name in MENU_RIGHTS else f"/{name}"
+    raise UserFacing(f"`{shown}` is for {_NEEDED_WORDS[needed]}. Please ask one.")
 
 
 def _role_ids(value: object) -> set[int]:
