@@ -14,7 +14,16 @@ from bot.core.names import fold
 from bot.core.types import NOBODY, Place, Scratchpad
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
-from cogs.memory_views import Choice, ChooseOne, Handling, kept_choice, with_speaker
+from cogs.memory_views import (
+    Choice,
+    ChooseOne,
+    Handling,
+    List,
+    earlier_notes,
+    feelings,
+    kept_choice,
+    with_speaker,
+)
 from cogs.names import Choices, here, in_time, matching
 from cogs.permissions import Right, right_of
 
@@ -43,10 +52,13 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
         if not found:
             await say(interaction, f"I found nothing about “{shorten(query, 80)}” that you may see here.")
             return
-        lines = [f"`{one.memory.id}` · {_when(one)} · {with_speaker(one.memory, 300)}" for one in found]
+        lines = [
+            f"`{one.memory.id}` · {_when(one)} · {feelings(one.memory)}{with_speaker(one.memory, 300)}"
+            for one in found
+        ]
         handling = await self._handling(interaction)
         choices = [handling.choice(one.memory, _when(one)) for one in found]
-        await say(interaction, "\n".join(lines), view=ChooseOne("Forget, pin or show one …", choices))
+        await say(interaction, "\n".join(lines), view=ChooseOne(List("Forget, pin or show one …", choices)))
 
     @app_commands.command(description="Note something that the personas here know from now on")
     @app_commands.describe(text="One sentence; it goes to the page of whom it names first")
@@ -73,7 +85,7 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
             return
         handling = await self._handling(interaction)
         choices = [handling.choice(entry.memory, _entry_when(entry)) for entry in entries[-LOOKED_AT:]]
-        await say(interaction, _page(page), view=ChooseOne("Edit, pin or forget one …", choices))
+        await say(interaction, _page(page), view=ChooseOne(List("Edit, pin or forget one …", choices)))
 
     @who.autocomplete("name")
     async def _complete_name(self, interaction: Asked, current: str) -> Choices:
@@ -91,8 +103,16 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
         handling = await self._handling(interaction)
         choices = [kept_choice(handling, pin) for pin in kept.pins] if handling.moderator else []
         choices += [self._wish(place, wish.id, wish.text) for wish in kept.wishes]
-        view = ChooseOne("Remove what is always in mind …", choices) if choices else None
+        lists = [List("Remove what is always in mind …", choices)]
+        lists.append(List("Earlier notes …", await self._earlier(place, moderator=handling.moderator)))
+        view = ChooseOne(*lists) if any(one.choices for one in lists) else None
         await say(interaction, "\n".join([notes, *_kept(kept)]), view=view)
+
+    async def _earlier(self, place: Place, *, moderator: bool) -> list[Choice]:
+        return [
+            earlier_notes(self._troupe, place, revision, _notes(revision), moderator=moderator)
+            for revision in (await self._troupe.keeping.history(place))[1:]
+        ]
 
     def _wish(self, place: Place, wish_id: int, text: str) -> Choice:
         async def remove(interaction: Asked) -> None:

@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING, Final
 import discord
 from discord import ui
 
-from bot.core.types import Memory, MemoryKind, Place, Turn
+from bot.core.emotion import strongest
+from bot.core.types import Memory, MemoryKind, Place, Scratchpad, Turn
 from cogs.answers import Asked, Buttons, Form, say, shorten
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
 
 MOST: Final = 25
+STRONG: Final = 4.5
+"""Intensity (1 to 10) from which an emotion is shown."""
+EMOJI: Final = {
+    "joy": "😊",
+    "acceptance": "🤝",
+    "fear": "😨",
+    "surprise": "😮",
+    "sadness": "😢",
+    "disgust": "🤢",
+    "anger": "😠",
+    "anticipation": "🤞",
+}
 LABEL: Final = 90
 
 
@@ -27,15 +40,25 @@ class Choice:
     chosen: Callable[[Asked], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list under an answer, and what stands on it while nothing is chosen."""
+
+    prompt: str
+    choices: Sequence[Choice]
+
+
 class ChooseOne(Buttons):
-    """A list under an answer; each line has its own action. It can be used again and again."""
+    """Lists under an answer; each line has its own action. They can be used again and again."""
 
-    def __init__(self, prompt: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, *lists: List) -> None:
         super().__init__()
-        self.add_item(_List(prompt, choices[:MOST]))
+        for one in lists:
+            if one.choices:
+                self.add_item(_Lines(one.prompt, one.choices[:MOST]))
 
 
-class _List(ui.Select[ChooseOne]):
+class _Lines(ui.Select[ChooseOne]):
     def __init__(self, prompt: str, choices: Sequence[Choice]) -> None:
         options = [
             discord.SelectOption(label=shorten(choice.label, LABEL), value=str(number))
@@ -47,6 +70,15 @@ class _List(ui.Select[ChooseOne]):
     async def callback(self, interaction: Asked) -> None:
         """Does what the chosen line stands for."""
         await self._choices[int(self.values[0])].chosen(interaction)
+
+
+def feelings(memory: Memory) -> str:
+    """One emoji for each strong emotion of a memory, then a space; nothing where none is strong or known."""
+    if memory.emotion is None:
+        return ""
+    strong = strongest(memory.emotion, 3, above=STRONG)
+    shown = "".join(EMOJI[name] for name, _ in strong)
+    return f"{shown} " if shown else ""
 
 
 def with_speaker(memory: Memory, limit: int) -> str:
@@ -148,6 +180,38 @@ class FactForm(Form):
             moderator=self._handling.moderator,
         )
         await say(interaction, f"`{memory.id}` now says: {memory.text}")
+
+
+def earlier_notes(
+    troupe: Troupe, place: Place, revision: Scratchpad, text: str, *, moderator: bool
+) -> Choice:
+    """A line that shows an older revision of the notes; moderators may bring it back."""
+    when = f"{revision.created_at:%d %b %Y, %H:%M} UTC" if revision.created_at else "the beginning"
+
+    async def show(interaction: Asked) -> None:
+        view = Restore(troupe, place, revision) if moderator else None
+        await say(interaction, f"Notes {revision.number}, {when}:\n{text}", view=view)
+
+    return Choice(f"Notes {revision.number} · {when} · {len(revision.lines)} lines", show)
+
+
+class Restore(Buttons):
+    """Brings older notes back, once."""
+
+    def __init__(self, troupe: Troupe, place: Place, revision: Scratchpad) -> None:
+        super().__init__()
+        self._troupe = troupe
+        self._place = place
+        self._revision = revision
+
+    @ui.button(label="Restore", style=discord.ButtonStyle.primary)
+    async def restore(self, interaction: Asked, _: ui.Button[Restore]) -> None:
+        """They are the newest again; what came after stays findable."""
+        await interaction.response.defer()
+        after = await self._troupe.keeping.restore(self._place, self._revision.revision_id)
+        self.stop()
+        told = f"Notes {self._revision.number} are the newest again, as number {after.number}."
+        await interaction.edit_original_response(content=told, view=None)
 
 
 def kept_choice(handling: Handling, pin: Memory) -> Choice:

@@ -255,6 +255,9 @@ class FakeKeeping:
     async def always(self, place: Place) -> Always:
         return Always()
 
+    async def history(self, place: Place) -> list[Scratchpad]:
+        return []
+
 
 class FakeOptions:
     """Options as the engine resolves them."""

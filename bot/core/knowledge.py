@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from bot.core.types import NOBODY, Memory, MemoryDraft, Turn
+from bot.core.types import NOBODY, Memory, MemoryDraft, Scratchpad, Turn
 from bot.core.vectors import Vector
 
 
@@ -98,6 +98,12 @@ class KnowledgeStore(Protocol):
     ) -> dict[int, list[Vector]]:
         """What each member's newest turns that this persona answered felt like, oldest first; members without
         any are left out."""
+
+    async def restore_notes(
+        self, before: Scratchpad, revision_id: int, snapshots: Sequence[MemoryDraft]
+    ) -> Scratchpad | None:
+        """The lines of an older revision as the newest; turns that only later revisions covered wait to be
+        summarised again. None when `before` is no longer the newest or that revision is not there."""
 
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """The living turns that a persona's turn answers, oldest first."""

@@ -304,7 +304,9 @@ def assemble(parts: Parts) -> Troupe:
             scenes=store.scenes,
             places=places,
             conduct=conduct,
+            turns=store.turns,
             wake_indexer=indexer.wake,
+            note_uncovered=summariser.note,
         ),
         memories=Memories(
             store=store.memories,

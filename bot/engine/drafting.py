@@ -9,7 +9,7 @@ from bot.core.knowledge import Entity, FactDraft, KnownFact
 from bot.core.names import fold
 from bot.core.rewrite import Fact, Rewrite
 from bot.core.subjects import claimed_by, may_replace, subject
-from bot.core.types import NOBODY, MemoryDraft, MemoryKind, Persona, Scene, Trigger, Turn
+from bot.core.types import NOBODY, Line, MemoryDraft, MemoryKind, Persona, Scene, Trigger, Turn
 from bot.core.window import Roster, Speaker, speaker_of
 
 MOST_KEPT_FACTS = 12
@@ -37,16 +37,18 @@ def sources_of(answer: Rewrite) -> set[int]:
 
 def drafts(answer: Rewrite, read: Reading, turns: Mapping[int, Turn]) -> list[MemoryDraft]:
     """Replaced lines become snapshots; facts become memories of those who witnessed all their sources."""
-    found: list[MemoryDraft] = []
-    for line in answer.replaced:
-        sources = _living(line.sources, turns)
-        if sources:
-            found.append(_draft(MemoryKind.SNAPSHOT, read.scene, line.text, sources))
+    found = snapshots(answer.replaced, read.scene, turns)
     for fact in answer.facts[:MOST_KEPT_FACTS]:
         sources = _living(fact.sources, turns)
         if sources:
             found.append(_fact(fact, read, sources))
     return found
+
+
+def snapshots(lines: Sequence[Line], scene: Scene, turns: Mapping[int, Turn]) -> list[MemoryDraft]:
+    """Lines that leave the notes, as memories."""
+    known = [(line, _living(line.sources, turns)) for line in lines]
+    return [_draft(MemoryKind.SNAPSHOT, scene, line.text, sources) for line, sources in known if sources]
 
 
 def pointed(triggers: Sequence[Trigger]) -> list[Trigger]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.core.knowledge import Always, KnowledgeStore
-from bot.core.ports import MemoryStore, SceneStore
+from bot.core.ports import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scene, Scratchpad
 from bot.engine.conduct import Conduct
+from bot.engine.drafting import snapshots
 from bot.engine.places import Places
 from bot.engine.scenes import NO_SCENE
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 
 MOST_PINS = 24
+MOST_REVISIONS = 25
 _GONE = "That is gone already. `/memory scratchpad` shows what is kept."
 
 
@@ -26,9 +28,11 @@ class Keeping:
         knowledge: KnowledgeStore,
         memories: MemoryStore,
         scenes: SceneStore,
+        turns: TurnStore,
         places: Places,
         conduct: Conduct,
         wake_indexer: Callable[[], None],
+        note_uncovered: Callable[[Place, int, int], None],
     ) -> None:
         self._knowledge = knowledge
         self._memories = memories
@@ -36,6 +40,8 @@ class Keeping:
         self._places = places
         self._conduct = conduct
         self._wake_indexer = wake_indexer
+        self._turns = turns
+        self._note_uncovered = note_uncovered
 
     async def always(self, place: Place) -> Always:
         """All that is pinned and wished for."""
@@ -89,6 +95,37 @@ class Keeping:
         if await self._places.do(place, change) is None:
             raise UserFacing("The notes changed just now. Please try again.")
         return wish.text
+
+    async def history(self, place: Place) -> list[Scratchpad]:
+        """The newest revisions of the active scene's notes, newest first, the present one among them."""
+        return await self._scenes.revisions((await self._scene(place.id)).id, MOST_REVISIONS)
+
+    async def restore(self, place: Place, revision_id: int) -> Scratchpad:
+        """Bring an older revision of the notes back. What it does not know is kept as memories, and turns that
+        only later notes told of are summarised again."""
+        scene = await self._scene(place.id)
+
+        async def change(state: PlaceState) -> Scratchpad | None:
+            before = await self._scenes.scratchpad(scene.id)
+            old = next((one for one in await self.history(place) if one.revision_id == revision_id), None)
+            if old is None:
+                return None
+            gone = [line for line in before.lines if line not in old.lines]
+            ids = {turn_id for line in gone for turn_id in line.sources}
+            turns = {turn.id: turn for turn in await self._turns.by_ids(ids)}
+            kept = snapshots(gone, scene, turns)
+            after = await self._knowledge.restore_notes(before, revision_id, kept)
+            if after is not None and state.scene is not None and state.scene.id == scene.id:
+                await self._conduct.take_notes(state, after)
+                state.uncovered = await self._turns.count_uncovered(scene.id)
+                self._note_uncovered(place, scene.id, state.uncovered)
+            return after
+
+        after = await self._places.do(place, change)
+        if after is None:
+            raise UserFacing("Those notes are not there any more. Please look at the list again.")
+        self._wake_indexer()
+        return after
 
     async def _scene(self, place_id: int) -> Scene:
         scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)

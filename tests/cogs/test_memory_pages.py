@@ -114,3 +114,15 @@ async def test_a_moderator_adds_what_is_known(played: Played) -> None:
     assert "Noted as" in (await played.ask("memory add", text="The bridge is closed.")).content
     told = await asked_by_member(played, "memory add", text="Alice rules the town.")
     assert "game master" in told.content
+
+
+async def test_earlier_notes_are_shown_to_those_who_lead_and_restored_by_moderators(played: Played) -> None:
+    for number in range(10):
+        await played.moderator.say(played.channel, f"The horse neighs {number} times.")
+    async with asyncio.timeout(10):
+        while len(await played.troupe.keeping.history(await place(played))) < 2:
+            await asyncio.sleep(0.02)
+    notes = await played.ask("memory scratchpad")
+    first = await (await played.moderator.select(notes, "Earlier notes …", "0")).answer()
+    assert first.content.startswith("Notes 1, ") and "Call Alice Captain." in first.content
+    assert "the newest again, as number 3" in (await played.click(first, "Restore")).content

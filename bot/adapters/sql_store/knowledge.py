@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.adapters.sql_store import scratchpads
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.entity_rows import entities_of, select_entities
 from bot.adapters.sql_store.forgetting import queue_erasures
@@ -16,8 +17,11 @@ from bot.adapters.sql_store.standing import select_always
 from bot.adapters.sql_store.tables import memories, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
 from bot.core.knowledge import Always, Entity, KnownFact
-from bot.core.types import Memory, Turn
+from bot.core.types import Memory, MemoryDraft, Scratchpad, Turn
 from bot.core.vectors import Vector
+
+_REVISIONS = 25
+"""How far back notes can be restored."""
 
 
 class SqlKnowledge:
@@ -112,6 +116,26 @@ class SqlKnowledge:
             return found
 
         return await self._database.read(work, snapshot=True)
+
+    async def restore_notes(
+        self, before: Scratchpad, revision_id: int, snapshots: Sequence[MemoryDraft]
+    ) -> Scratchpad | None:
+        """See the port."""
+        now = self._database.now()
+        later = sa.and_(turns.c.scene_id == before.scene_id, turns.c.covered_by > revision_id)
+
+        async def work(connection: AsyncConnection) -> Scratchpad | None:
+            found = await scratchpads.select_revisions(connection, before.scene_id, _REVISIONS)
+            old = next((one for one in found if one.revision_id == revision_id), None)
+            if old is None:
+                return None
+            new = scratchpads.Rewrite(old.lines, (), snapshots)
+            after = await scratchpads.rewrite(connection, before, new, now)
+            if after is not None:
+                await connection.execute(sa.update(turns).where(later).values(covered_by=None))
+            return after
+
+        return await self._database.write(work)
 
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """See the port."""
