@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +30,8 @@ class Field:
     hint: str = ""
     long: bool = True
     required: bool = False
+    separator: str = ""
+    """What stands between the texts of a list: a line of its own with ---, or a comma."""
 
 
 MAIN_PAGE: Final = (
@@ -44,6 +47,34 @@ MORE_PAGE: Final = (
     Field("system_prompt", "system_prompt", "Instructions", "Rules it always follows."),
     Field("post_history_instructions", "post_history_instructions", "Last words before it answers"),
 )
+
+LISTS_PAGE: Final = (
+    Field(
+        "alternates", "alternate_greetings", "Other greetings", "A line with --- between two", separator="---"
+    ),
+    Field(
+        "group", "group_only_greetings", "Greetings for a group", "A line with --- between", separator="---"
+    ),
+    Field("tags", "tags", "Tags", "With commas between", long=False, separator=","),
+    Field("notes", "creator_notes", "Notes", "For people; the language model never sees them"),
+)
+PAGES: Final[Mapping[str, tuple[Field, ...]]] = {"main": MAIN_PAGE, "more": MORE_PAGE, "lists": LISTS_PAGE}
+
+
+def shown_value(field: Field, value: object) -> str:
+    """What a form shows of a card's field."""
+    if not isinstance(value, list):
+        return value if isinstance(value, str) else ""
+    between = "\n---\n" if field.separator == "---" else ", "
+    return between.join(item for item in value if isinstance(item, str))
+
+
+def typed_value(field: Field, text: str) -> str | list[str]:
+    """What a card keeps of what was typed."""
+    if not field.separator:
+        return text
+    parts = re.split(r"(?m)^\s*-{3,}\s*$", text) if field.separator == "---" else text.split(",")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def is_long(text: str) -> bool:

@@ -9,9 +9,20 @@ import discord
 from discord import app_commands, ui
 from discord.ext import commands
 
+from bot.core.cards import TEMPERAMENTS
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, think
-from cogs.card_form import MAIN_PAGE, MORE_PAGE, Field, Texts, changes, open_form
+from cogs.card_form import (
+    MAIN_PAGE,
+    MORE_PAGE,
+    PAGES,
+    Field,
+    Texts,
+    changes,
+    open_form,
+    shown_value,
+    typed_value,
+)
 from cogs.names import Choices, here, persona_choices
 from cogs.permissions import moderators_by_default
 from cogs.persona_draft import DraftOffer, told
@@ -82,23 +93,35 @@ class Personas(
         draft = await self._troupe.drafts.draft(place, idea)
         await say(interaction, told(draft), view=DraftOffer(draft=draft, submit=submit))
 
-    @app_commands.command(description="Change a persona's texts in a form, or its picture")
+    @app_commands.command(description="Change a persona's texts in a form, its picture or its temperament")
     @app_commands.describe(
-        persona="Which one", avatar="A new picture; no form opens then", page="Which texts the form shows"
+        persona="Which one",
+        avatar="A new picture; no form opens then",
+        page="Which texts the form shows",
+        temperament="How it feels when nothing happens; no form opens then",
     )
     async def edit(
         self,
         interaction: Asked,
         persona: str,
         avatar: discord.Attachment | None = None,
-        page: Literal["main", "more"] = "main",
+        page: Literal["main", "more", "lists"] = "main",
+        temperament: Literal["calm", "cheerful", "curious", "shy", "gloomy", "anxious", "grumpy", "fierce"]
+        | None = None,
     ) -> None:
         """The present values in a form; texts over 4,000 characters as files."""
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         if avatar is not None:
             await self._change_picture(interaction, found, avatar)
             return
-        fields = MAIN_PAGE if page == "main" else MORE_PAGE
+        if temperament is not None:
+            await think(interaction)
+            edited = await self._troupe.personas.set_temperament(
+                found.id, TEMPERAMENTS[temperament], by=interaction.user.id
+            )
+            await say(interaction, f"**{edited.name}** is {temperament} by nature now.")
+            return
+        fields = PAGES[page]
         values = {field.word: _value(found, field) for field in fields}
 
         async def submit(answer: Asked, typed: Texts) -> None:
@@ -113,7 +136,9 @@ class Personas(
         if not changed:
             await say(interaction, f"Nothing changed: **{persona.name}** stays as it is.")
             return
-        keys: dict[str, Any] = {field.key: changed[field.word] for field in fields if field.word in changed}
+        keys: dict[str, Any] = {
+            field.key: typed_value(field, changed[field.word]) for field in fields if field.word in changed
+        }
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
         told = f"**{edited.name}** is changed: {', '.join(changed)}."
         if not VOICE_FIELDS & set(changed) or not await self._troupe.personas.samples(persona.id):
@@ -219,4 +244,4 @@ class RenewSamples(Buttons):
 
 
 def _value(persona: Persona, field: Field) -> str:
-    return persona.name if field.word == "name" else persona.text(field.key)
+    return persona.name if field.word == "name" else shown_value(field, persona.card.get(field.key))

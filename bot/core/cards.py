@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from bot.core.emotion import clamp, parse_scores
@@ -33,6 +34,19 @@ _OLD_NAMES: Final = {
 """What an older frontend called the fields."""
 CALM: Final = (3.0, 4.0, 1.5, 1.5, 1.5, 1.0, 1.0, 3.0)
 """The temperament of a card that says nothing about it: friendly and calm."""
+TEMPERAMENTS: Final[Mapping[str, tuple[float, ...]]] = MappingProxyType(
+    {
+        "calm": CALM,
+        "cheerful": (6, 5, 1.5, 2.5, 1.5, 1, 1.5, 5),
+        "curious": (4, 4, 1.5, 4, 1.5, 1, 1, 6),
+        "shy": (3, 4, 4, 2.5, 2.5, 1.5, 1, 3),
+        "gloomy": (1.5, 2.5, 2.5, 1.5, 5, 2.5, 2, 2),
+        "anxious": (2, 3, 5, 4, 3, 1.5, 1.5, 5),
+        "grumpy": (2, 2, 1.5, 1.5, 2.5, 4, 4, 2.5),
+        "fierce": (3, 2, 1.5, 2, 1.5, 3, 5, 6),
+    }
+)
+"""Natures to choose from; the numbers are in the order of `bot.core.emotion.EMOTIONS`."""
 _START = re.compile(r"^[ \t]*<start>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _OWN = re.compile(r"(?:\{\{\s*(?:char|bot)\s*\}\}|<(?:bot|char)>)\s*[:：]", re.IGNORECASE)
 _ANY = re.compile(r"(?:\{\{\s*\w+\s*\}\}|<\w+>|[^\s:：*\"“][^:：\n*\"“]{0,39})[:：]", re.IGNORECASE)

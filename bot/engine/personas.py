@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,6 +99,15 @@ class Personas:
     async def exported(self, persona: Persona) -> dict[str, Any]:
         """The `data` object of the persona's card as it leaves: everything there is of it."""
         return read_card({"spec": "chara_card_v3", "data": dict(persona.card)}, persona.name)[0]
+
+    async def set_temperament(self, persona_id: int, scores: Sequence[float], *, by: int = NOBODY) -> Persona:
+        """Change the resting emotion; it stands in the card, so that it goes along with it."""
+        card = dict((await self._get(persona_id)).card)
+        given = card.get("extensions")
+        extensions = dict(given) if isinstance(given, Mapping) else {}
+        own = extensions.get("troupe")
+        extensions["troupe"] = {**(own if isinstance(own, Mapping) else {}), "temperament": list(scores)}
+        return await self.replace_card(persona_id, {**card, "extensions": extensions}, by=by)
 
     # ------------------------------------------------------------ history
     async def history(self, persona_id: int) -> list[PersonaRevision]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.card_files import read_card_file
+from bot.core.cards import TEMPERAMENTS
 from tests.card_parts import packed, picture, png, text, v1, v3
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer
@@ -130,3 +131,28 @@ async def test_history_tells_changes_and_brings_a_card_back(played: Played) -> N
     assert (again.id, again.card, again.name) == (mira.id, mira.card, "Mira")
     assert again.former_names == ("Mira Vale",)
     assert len(await played.troupe.personas.history(mira.id)) == 3
+
+
+async def test_lists_and_the_temperament_are_edited_and_keep_revisions(played: Played) -> None:
+    await played.ask("persona import", card=FILE)
+    asked = await played.moderator.slash("persona edit", played.channel, persona="Mira", page="lists")
+    form = await asked.modal()
+    assert form.fields["alternates"]["value"] == "Again you?"
+    typed = {
+        "alternates": "One.\n\nTwo lines.\n---\n Two. \n----\n",
+        "tags": "a, b ,",
+        "notes": "For people.",
+    }
+    done = await (await played.moderator.submit_modal(form, typed)).answer()
+    assert "alternates, tags, notes" in done.content
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert mira.card["alternate_greetings"] == ["One.\n\nTwo lines.", "Two."]
+    assert (mira.card["tags"], mira.text("creator_notes")) == (["a", "b"], "For people.")
+    gloomy = await played.ask("persona edit", persona="Mira", temperament="gloomy")
+    assert "gloomy" in gloomy.content
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert mira.temperament.tolist() == pytest.approx(list(TEMPERAMENTS["gloomy"]))
+    assert mira.card["extensions"]["depth_prompt"] == {"depth": 4}  # type: ignore[index]
+    exported = await played.ask("persona export", persona="Mira", format="json")
+    assert json.loads(exported.attachments[0].content)["data"]["extensions"]["troupe"]["temperament"][4] == 5
+    assert len(await played.troupe.personas.history(mira.id)) == 2
