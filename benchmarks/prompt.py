@@ -35,10 +35,10 @@ _CLOSE: Final = 120
 """So many turns before each mark, every third turn is a reply."""
 _AVERAGED: Final = 60
 """The tokens at a mark are the mean over so many turns: a window shrinks by a quarter and grows again."""
-_OFTEN, _SELDOM = 2, 40
+_OFTEN, _SELDOM = 2, 80
 """Members' messages per reply."""
 _PER_TURN: Final = timedelta(seconds=30)
-_BATCH: Final = 10
+_BATCH: Final = 20
 _WAIT_S: Final = 60.0
 
 
