@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from typing import Final
 
@@ -11,7 +12,7 @@ from PIL import Image
 LARGEST_PIXELS: Final = 25_000_000
 LARGEST_BYTES: Final = 256 * 1024
 LONGEST_SIDE: Final = 1024
-_SMALLER: Final = 0.8
+_SMALLER: Final = 0.95
 
 
 class BadPicture(Exception):
@@ -28,7 +29,8 @@ def card_picture(raw: bytes) -> bytes:
         image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
     written = _png(image)
     while len(written) > LARGEST_BYTES:
-        size = (max(1, int(image.width * _SMALLER)), max(1, int(image.height * _SMALLER)))
+        share = min(_SMALLER, math.sqrt(LARGEST_BYTES / len(written)) * 0.98)
+        size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
         image = image.resize(size, Image.Resampling.LANCZOS)
         written = _png(image)
     return written
