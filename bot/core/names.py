@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from bot.core.fences import quoted
 from bot.core.types import Persona
 
 LONGEST_NAME: Final = 80
@@ -30,6 +31,8 @@ def fold(name: str) -> str:
     """Return the form in which names are compared: width, case, spaces and invisible characters folded."""
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().split())
+    if name.isascii() and name.isprintable():
+        return " ".join(name.lower().split())
     plain = unicodedata.normalize("NFKC", name).casefold()
     visible = "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace())
     return " ".join(visible.split())
@@ -39,12 +42,13 @@ def label_text(name: str) -> str:
     """Return a display name that is safe in a speaker tag.
 
     Line breaks, colons and square brackets would let a name pose as a tag of its own; they are taken out.
+    Names of our blocks and control words of chat templates become plain words (`bot.core.fences`).
     """
     spaced = "".join(" " if c.isspace() else c for c in name)
     visible = "".join(c for c in spaced if unicodedata.category(c) != "Cc")
     plain = visible.replace("[", "(").replace("]", ")")
     plain = re.sub("[:：﹕︓ː˸։፡܃∶꞉]", " ", plain)
-    return " ".join(plain.split())[:LONGEST_NAME].strip() or "Somebody"
+    return quoted(" ".join(plain.split()))[:LONGEST_NAME].strip() or "Somebody"
 
 
 def called(persona: Persona) -> tuple[str, ...]:
