@@ -18,6 +18,7 @@ from discord.ext import commands
 
 from bot.adapters.avatars import AvatarShelf, prepare_picture
 from bot.adapters.card_files import read_card_file, read_lorebook_file, write_card_json, write_card_png
+from bot.adapters.pictures import Pictures
 from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
@@ -225,12 +226,15 @@ class TroupeClient(commands.AutoShardedBot):
     async def setup_hook(self) -> None:
         """Logged in, not yet connected: cogs, and the commands' registration in the background."""
         self.add_view(Remembered(troupe=self.troupe))
+        pictures = Pictures()
         for cog in make_cogs(
             troupe=self.troupe,
             identity=lambda: self.identity,
             announce=self.messenger.notice,
             speaking_trouble=self.messenger.prepare,
             take_back=self.messenger.take_back,
+            draw_wheels=pictures.wheels,
+            draw_timeline=pictures.timeline,
             prepare_picture=prepare_picture,
             forget_picture=self.pictures.forget,
             card_files=CardFiles(

@@ -11,9 +11,11 @@ from discord.ext import commands
 
 from bot.core.knowledge import Always, Entity, KnownFact
 from bot.core.names import fold
+from bot.core.pictures import DrawTimeline
 from bot.core.types import NOBODY, Place, Scratchpad
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
+from cogs.drawn import as_file, legend
 from cogs.memory_views import (
     Choice,
     ChooseOne,
@@ -39,9 +41,10 @@ LOOKED_AT: Final = 25
 class Memories(commands.GroupCog, name="memory", description="What I remember here"):
     """Moderators and game masters see all of this place; a member what is the member's own."""
 
-    def __init__(self, *, troupe: Troupe) -> None:
+    def __init__(self, *, troupe: Troupe, draw: DrawTimeline) -> None:
         super().__init__()
         self._troupe = troupe
+        self._draw = draw
 
     @app_commands.command(description="Search what is remembered of this channel")
     @app_commands.describe(query="Words or a question")
@@ -120,6 +123,17 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
             await say(interaction, f"No longer kept: {shorten(gone, 200)}")
 
         return Choice(f"Standing: {text}", remove)
+
+    @app_commands.command(description="A picture of how this scene felt, with its strongest moments")
+    async def timeline(self, interaction: Asked) -> None:
+        """Feelings over the turns; the strongest memories in words as well."""
+        await think(interaction)
+        found = await self._troupe.memories.timeline(here(interaction))
+        picture = await self._draw(found)
+        lines = [f"**{found.title}**: {len(found.feelings)} turns", *legend(picture)]
+        if picture is None:
+            lines += ["The picture could not be drawn.", *(f"- {text}" for _, text in found.labels)]
+        await say(interaction, "\n".join(lines), files=as_file(picture, "timeline.png"))
 
     @app_commands.command(description="Forget one memory for good")
     @app_commands.describe(memory="Type what it is about and choose one, or its number")

@@ -9,8 +9,10 @@ from discord.ext import commands
 
 from bot.core.emotion import EMOTIONS
 from bot.core.mood import current
+from bot.core.pictures import DrawWheels, Wheel
 from bot.core.relations import Relation, describe
 from cogs.answers import Asked, say, think
+from cogs.drawn import as_file, legend
 from cogs.names import Choices, cast_choices, here
 
 if TYPE_CHECKING:
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 class Moods(commands.GroupCog, name="mood", description="How personas feel"):
     """Thin: the engine keeps the moods."""
 
-    def __init__(self, *, troupe: Troupe) -> None:
+    def __init__(self, *, troupe: Troupe, draw: DrawWheels) -> None:
         super().__init__()
         self._troupe = troupe
+        self._draw = draw
 
     @app_commands.command(description="How the personas of this scene feel now")
     @app_commands.describe(persona="Only this one")
@@ -32,11 +35,21 @@ class Moods(commands.GroupCog, name="mood", description="How personas feel"):
         place = here(interaction)
         found = await self._troupe.personas.find(place.space_id, persona) if persona else None
         views = await self._troupe.mood(place, found.id if found else None)
-        await say(interaction, "\n\n".join(_described(view) for view in views) or "Nobody is in the scene.")
+        if not views:
+            await say(interaction, "Nobody is in the scene.")
+            return
+        picture = await self._draw([_wheel(view) for view in views])
+        told = "\n\n".join(_described(view) for view in views)
+        await say(interaction, "\n".join([told, *legend(picture)]), files=as_file(picture, "mood.png"))
 
     @show.autocomplete("persona")
     async def _complete_cast(self, interaction: Asked, current: str) -> Choices:
         return await cast_choices(self._troupe, interaction, current)
+
+
+def _wheel(view: MoodView) -> Wheel:
+    resting = tuple(map(float, view.temperament))
+    return Wheel(view.persona.name, tuple(map(float, current(view.mood))), resting)
 
 
 def _described(view: MoodView) -> str:

@@ -59,6 +59,7 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "memory search": Right.EVERYONE,
     "memory who": Right.EVERYONE,
     "memory add": Right.GAME_MASTER,
+    "memory timeline": Right.GAME_MASTER,
     "memory forget": Right.EVERYONE,
     "memory scratchpad": Right.GAME_MASTER,
     "mood show": Right.EVERYONE,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from discord.ext import commands
 
+from bot.core.pictures import DrawTimeline, DrawWheels
 from bot.core.types import Place
 from cogs.alias import Aliases
 from cogs.chat import NO_CONTENT, Chat
@@ -35,6 +36,8 @@ def make_cogs(
     announce: Announce,
     speaking_trouble: Callable[[Place], Awaitable[str | None]],
     take_back: TakeBack,
+    draw_wheels: DrawWheels,
+    draw_timeline: DrawTimeline,
     prepare_picture: PreparePicture,
     forget_picture: ForgetPicture,
     card_files: CardFiles,
@@ -55,9 +58,9 @@ def make_cogs(
         ),
         Scenes(troupe=troupe, announce=announce, speaking_trouble=speaking_trouble, take_back=take_back),
         Aliases(troupe=troupe, present=present),
-        Memories(troupe=troupe),
+        Memories(troupe=troupe, draw=draw_timeline),
         Lore(troupe=troupe, files=card_files),
-        Moods(troupe=troupe),
+        Moods(troupe=troupe, draw=draw_wheels),
         Privacy(troupe=troupe),
         Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
         Help(),

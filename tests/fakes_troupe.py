@@ -385,7 +385,15 @@ class FakeTroupe:
         for persona in self.personas.kept.values():
             if persona_id in (None, persona.id):
                 mood = at_rest(persona.temperament, NOW)
-                views.append(SimpleNamespace(persona=persona, mood=mood, words=describe(mood), relations={}))
+                views.append(
+                    SimpleNamespace(
+                        persona=persona,
+                        mood=mood,
+                        words=describe(mood),
+                        relations={},
+                        temperament=persona.temperament,
+                    )
+                )
         return views
 
     async def health(self) -> list[SimpleNamespace]:

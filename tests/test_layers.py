@@ -25,6 +25,7 @@ MAY_IMPORT = {
 HOMES = {
     "discord": ("bot/client.py", "bot/adapters/webhook", "bot/adapters/avatars.py", "cogs/"),
     "PIL": ("bot/adapters/avatars.py", "bot/adapters/card_picture.py"),
+    "matplotlib": ("bot/adapters/picture_drawing.py",),
     "regex": ("bot/adapters/timed_patterns.py",),
     "openai": ("bot/adapters/chat_",),
     "lancedb": ("bot/adapters/lance_",),

@@ -105,6 +105,9 @@ class KnowledgeStore(Protocol):
         """The lines of an older revision as the newest; turns that only later revisions covered wait to be
         summarised again. None when `before` is no longer the newest or that revision is not there."""
 
+    async def felt_in(self, scene_id: int, *, limit: int) -> list[Memory]:
+        """The newest turns' memories of a scene whose feeling is known, oldest first."""
+
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """The living turns that a persona's turn answers, oldest first."""
 

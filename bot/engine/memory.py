@@ -9,12 +9,17 @@ from datetime import datetime
 from bot.core.dates import dated, earlier
 from bot.core.events import MessagesDeleted
 from bot.core.knowledge import KnowledgeStore, subject_owner
+from bot.core.pictures import Timeline, timeline
 from bot.core.ports import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
 from bot.engine.journal import Journal
 from bot.engine.recalling import Recaller
 from bot.engine.scenes import NO_SCENE
 from bot.errors import UserFacing
+
+MOST_FELT = 600
+"""Turns that a timeline shows, the newest."""
+FEWEST_FELT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,14 @@ class Memories:
         if memory is None or not memory.sources:
             raise UserFacing("It comes from no turn that is still there.")
         return await self._knowledge.around(memory.sources[-1], before=3, after=3)
+
+    async def timeline(self, place: Place) -> Timeline:
+        """How the active scene felt, turn by turn. UserFacing while hardly any feeling is known."""
+        scene = await self._scene(place.id)
+        found = timeline(scene.name, await self._knowledge.felt_in(scene.id, limit=MOST_FELT))
+        if len(found.feelings) < FEWEST_FELT:
+            raise UserFacing("There is too little to show yet. Feelings are known a moment after each turn.")
+        return found
 
     async def turn_of(self, place: Place, message_id: int) -> Turn:
         """The turn that a message belongs to. UserFacing when it is none."""

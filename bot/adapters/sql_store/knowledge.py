@@ -12,7 +12,7 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.entity_rows import entities_of, select_entities
 from bot.adapters.sql_store.forgetting import queue_erasures
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
-from bot.adapters.sql_store.memory_rows import memories_by_ids
+from bot.adapters.sql_store.memory_rows import SELECT_MEMORIES, memories_by_ids, select_memories
 from bot.adapters.sql_store.standing import select_always
 from bot.adapters.sql_store.tables import memories, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
@@ -136,6 +136,17 @@ class SqlKnowledge:
             return after
 
         return await self._database.write(work)
+
+    async def felt_in(self, scene_id: int, *, limit: int) -> list[Memory]:
+        """See the port."""
+        felt = sa.and_(
+            memories.c.scene_id == scene_id, memories.c.turn_id.is_not(None), memories.c.emotion.is_not(None)
+        )
+        newest = SELECT_MEMORIES.where(felt).order_by(memories.c.id.desc()).limit(limit)
+        found = await self._database.read(
+            lambda connection: select_memories(connection, newest), snapshot=True
+        )
+        return found[::-1]
 
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """See the port."""
