@@ -87,6 +87,8 @@ def with_speaker(memory: Memory, limit: int) -> str:
         return shorten(memory.text, limit)
     if memory.kind is MemoryKind.TURN:
         return shorten(f"{memory.speaker}: {memory.text}", limit)
+    if memory.kind is MemoryKind.REFLECTION:
+        return shorten(f"{memory.text} ({memory.speaker}'s thought)", limit)
     return shorten(f"{memory.text} (as {memory.speaker} said)", limit)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-BLOCKS: Final = ("card", "voice", "scene", "wishes", "scratchpad", "notes", "turns", "world")
+BLOCKS: Final = (
+    *("card", "voice", "scene", "wishes", "scratchpad", "notes", "turns", "world"),
+    *("known_facts", "character", "memories", "idea"),
+)
 """The names of the blocks that Troupe puts between `<name>` and `</name>`."""
 _BLOCK = re.compile(rf"[<＜‹〈⟨]\s*(/?\s*(?:{'|'.join(BLOCKS)}))\s*[>＞›〉⟩]", re.IGNORECASE)
 _CONTROL = re.compile(

@@ -108,6 +108,10 @@ class KnowledgeStore(Protocol):
     async def felt_in(self, scene_id: int, *, limit: int) -> list[Memory]:
         """The newest turns' memories of a scene whose feeling is known, oldest first."""
 
+    async def unreflected(self, story_id: int, persona_id: int, *, limit: int) -> list[Memory]:
+        """The newest turns' memories of known feeling that a persona witnessed since those that its last
+        reflection rests on, oldest first."""
+
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """The living turns that a persona's turn answers, oldest first."""
 

@@ -39,6 +39,7 @@ LONGEST_NOTE: Final = 600
 _LONGEST_ANSWERED: Final = 4000
 _SHORTEST_ANSWERED: Final = 160
 _MOST_PRESENT: Final = 16
+_SAID: Final[Mapping[MemoryKind, str]] = {MemoryKind.TURN: "", MemoryKind.REFLECTION: "a thought of "}
 CALM: Final = "calm"
 """The mood that needs no mention."""
 
@@ -350,6 +351,6 @@ def _note_line(note: Note, given: ReplyScene) -> str:
     when = dated(note.when, given.now, one_line(note.story_time))
     if note.kind is MemoryKind.CANON:  # when a past was typed in says nothing
         when = one_line(note.story_time) or "long ago"
-    said = "" if note.kind is MemoryKind.TURN else "as said by "
+    said = _SAID.get(note.kind, "as said by ")
     speaker = f", {said}{label_text(note.speaker)}" if note.speaker else ""
     return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"

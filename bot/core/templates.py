@@ -29,6 +29,8 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "memory_task": "notes known scene turns emotions",
         "draft_system": "",
         "draft_task": "idea",
+        "reflection_system": "name",
+        "reflection_task": "name character memories",
         "emotion_system": "",
         "emotion_task": "turns emotions",
     }

@@ -53,6 +53,7 @@ from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
 from bot.engine.recalling import Recaller
+from bot.engine.reflecting import Reflector
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
@@ -171,6 +172,13 @@ def assemble(parts: Parts) -> Troupe:
         personas=store.personas,
         memories=store.memories,
         index=parts.index,
+        reflector=Reflector(
+            knowledge=store.knowledge,
+            memories=store.memories,
+            prompts=parts.prompts,
+            context_tokens=parts.background_context,
+            count=parts.background.count_tokens,
+        ),
         known_facts=KnownFacts(
             knowledge=store.knowledge, memories=store.memories, index=parts.index, encoder=parts.encoder
         ),

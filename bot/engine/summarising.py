@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from bot.core.answer_watch import AnswerWatcher
 from bot.core.background import MemoryPrompt, background_prompt, emotion_prompt
@@ -22,6 +23,7 @@ from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import Limits
 from bot.engine.options import Options
 from bot.engine.places import Places
+from bot.engine.reflecting import Reflector
 from bot.engine.slots import FairSlots, GiveWay, Priority
 from bot.engine.state import PlaceState
 from bot.errors import ModelError
@@ -71,6 +73,7 @@ class Summariser:
         memories: MemoryStore,
         index: MemoryIndex,
         known_facts: KnownFacts,
+        reflector: Reflector,
         places: Places,
         model: ChatModel,
         slots: FairSlots,
@@ -90,6 +93,7 @@ class Summariser:
         self._memories = memories
         self._index = index
         self._known_facts = known_facts
+        self._reflector = reflector
         self._places = places
         self._model = model
         self._slots = slots
@@ -226,6 +230,8 @@ class Summariser:
         await self._keep(due, reading, before, answer, read)
         if self._score_emotions:
             await self._score(due, scene, reading.roster, read)
+        if await self._reflector.reflect(scene, reading.cast, partial(self._ask, due, scene)):
+            self._wake_indexer()
 
     async def _ask(
         self,

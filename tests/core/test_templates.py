@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import bot.prompts
+from bot.core.fences import BLOCKS
 from bot.core.templates import VARIABLES, Prompts, Template
 
 
@@ -48,3 +50,9 @@ def test_every_problem_is_named_at_once() -> None:
     assert "no prompt emotion_task" in text
     assert "reply_intro: missing [$name], unknown [$nobody]" in text
     assert "nothing uses the prompt surplus" in text
+
+
+def test_every_block_of_a_prompt_is_known_to_what_keeps_quoted_text_inside_it() -> None:
+    texts = bot.prompts.load().templates.values()
+    names = {name for one in texts for name in re.findall(r"^<(\w+)>$", one.text, re.MULTILINE)}
+    assert names <= set(BLOCKS)

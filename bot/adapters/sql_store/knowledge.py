@@ -14,10 +14,10 @@ from bot.adapters.sql_store.forgetting import queue_erasures
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
 from bot.adapters.sql_store.memory_rows import SELECT_MEMORIES, memories_by_ids, select_memories
 from bot.adapters.sql_store.standing import select_always
-from bot.adapters.sql_store.tables import memories, turns
+from bot.adapters.sql_store.tables import audience_members, memories, memory_sources, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
 from bot.core.knowledge import Always, Entity, KnownFact
-from bot.core.types import Memory, MemoryDraft, Scratchpad, Turn
+from bot.core.types import Memory, MemoryDraft, MemoryKind, Scratchpad, Turn
 from bot.core.vectors import Vector
 
 _REVISIONS = 25
@@ -143,6 +143,23 @@ class SqlKnowledge:
             memories.c.scene_id == scene_id, memories.c.turn_id.is_not(None), memories.c.emotion.is_not(None)
         )
         newest = SELECT_MEMORIES.where(felt).order_by(memories.c.id.desc()).limit(limit)
+        found = await self._database.read(
+            lambda connection: select_memories(connection, newest), snapshot=True
+        )
+        return found[::-1]
+
+    async def unreflected(self, story_id: int, persona_id: int, *, limit: int) -> list[Memory]:
+        """See the port."""
+        heard = sa.select(audience_members.c.audience_id).where(audience_members.c.persona_id == persona_id)
+        here = sa.and_(memories.c.story_id == story_id, memories.c.audience_id.in_(heard))
+        last = (
+            sa.select(sa.func.max(memory_sources.c.turn_id))
+            .join(memories, memories.c.id == memory_sources.c.memory_id)
+            .where(here, memories.c.kind == MemoryKind.REFLECTION.value)
+            .scalar_subquery()
+        )
+        since = sa.and_(here, memories.c.emotion.is_not(None), memories.c.turn_id > sa.func.coalesce(last, 0))
+        newest = SELECT_MEMORIES.where(since).order_by(memories.c.id.desc()).limit(limit)
         found = await self._database.read(
             lambda connection: select_memories(connection, newest), snapshot=True
         )

@@ -1,0 +1,97 @@
+"""Has personas reflect, in the background, when enough has moved them since the last time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from bot.core.background import MemoryPrompt
+from bot.core.chat import Completion
+from bot.core.knowledge import KnowledgeStore
+from bot.core.ports import MemoryStore
+from bot.core.reflecting import ENOUGH, INSIGHTS_SCHEMA, Insight, parse_insights, reflection_prompt, weight
+from bot.core.templates import Prompts
+from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona, Scene
+from bot.core.window import Count
+
+log = logging.getLogger(__name__)
+
+Ask = Callable[[MemoryPrompt, str, Mapping[str, object]], Awaitable[Completion | None]]
+"""Makes one background call: prompt, purpose, schema. None when the day's tokens are used up."""
+LOOKED_AT = 300
+
+
+class Reflector:
+    """A crash repeats a reflection and loses none: what is due follows from the memories alone."""
+
+    def __init__(
+        self,
+        *,
+        knowledge: KnowledgeStore,
+        memories: MemoryStore,
+        prompts: Prompts,
+        context_tokens: int,
+        count: Count,
+    ) -> None:
+        self._knowledge = knowledge
+        self._memories = memories
+        self._prompts = prompts
+        self._context_tokens = context_tokens
+        self._count = count
+        self._tried: dict[tuple[int, int], int] = {}
+        """Story and persona to the newest memory of the last attempt, so that junk is not asked for again."""
+
+    async def reflect(self, scene: Scene, cast: Sequence[Persona], ask: Ask) -> bool:
+        """Let the first persona for whom it is due look back; whether thoughts were stored."""
+        for persona in cast:
+            found = await self._knowledge.unreflected(scene.story_id, persona.id, limit=LOOKED_AT)
+            last = self._tried.get((scene.story_id, persona.id), 0)
+            moved = [memory for memory in found if memory.id > last]
+            if weight(moved) >= ENOUGH:
+                return await self._look_back(scene, persona, moved, ask)
+        return False
+
+    async def _look_back(self, scene: Scene, persona: Persona, memories: Sequence[Memory], ask: Ask) -> bool:
+        made = reflection_prompt(
+            persona,
+            memories,
+            prompts=self._prompts,
+            context_tokens=self._context_tokens,
+            count=self._count,
+        )
+        completion = await ask(made.prompt, "reflection", INSIGHTS_SCHEMA)
+        if completion is None:
+            return False
+        self._tried[scene.story_id, persona.id] = max(memory.id for memory in memories)
+        insights = parse_insights(completion.text, ids=[memory.id for memory in made.memories])
+        living = {memory.id: memory for memory in await self._memories.by_ids([m.id for m in made.memories])}
+        drafts = [draft for one in insights if (draft := _draft(scene, persona, one, living)) is not None]
+        if not drafts:
+            log.info("%s found nothing to think about in story %s", persona.name, scene.story_id)
+            return False
+        await self._memories.add(drafts)
+        return True
+
+
+def _draft(
+    scene: Scene, persona: Persona, insight: Insight, living: Mapping[int, Memory]
+) -> MemoryDraft | None:
+    """A thought of the persona alone; None when a memory that it rests on is gone meanwhile."""
+    if not living.keys() >= set(insight.evidence):
+        return None
+    evidence = [living[memory_id] for memory_id in insight.evidence]
+    return MemoryDraft(
+        kind=MemoryKind.REFLECTION,
+        space_id=scene.space_id,
+        place_id=scene.place_id,
+        story_id=scene.story_id,
+        scene_id=scene.id,
+        text=insight.text,
+        created_at=max(memory.created_at for memory in evidence),
+        witnesses=(persona.id,),
+        sources=tuple(memory.turn_id for memory in evidence if memory.turn_id is not None),
+        owner_ids=tuple(sorted({owner for memory in evidence for owner in memory.owner_ids})),
+        speaker=persona.name,
+        story_time=scene.story_time,
+        importance=weight(evidence) / len(evidence),
+    )
