@@ -18,7 +18,7 @@ from bot.core.types import Memory, Persona
 from bot.core.window import Count
 
 ENOUGH: Final = 12.0
-"""A reflection is due when the turns since the last one weigh so much; a turn weighs 0 to 1 by its feeling."""
+"""A reflection is due when the turns since the last one weigh so much, each 0 to 1 by its feeling."""
 MOST_INSIGHTS: Final = 3
 MOST_SHOWN: Final = 24
 ANSWER_TOKENS: Final = 300
@@ -85,7 +85,7 @@ def reflection_prompt(
 
 
 def parse_insights(text: str, *, ids: Sequence[int]) -> tuple[Insight, ...]:
-    """Return at most three thoughts that name memories numbered from 1 (`ids`); none of an unusable answer."""
+    """Return at most three thoughts that name memories numbered from 1 (`ids`); none of a useless answer."""
     for value in loose_json.read_all(text):
         listed = value.get("insights") if isinstance(value, Mapping) else value
         if isinstance(listed, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Final
 
@@ -15,7 +16,7 @@ _SHARE: Final = 0.5
 
 
 def taken(reply: str, memory: str, elsewhere: Iterable[str]) -> tuple[str, ...]:
-    """Return the telling words that a reply shares with a memory and with nothing else it could have them from.
+    """Return the telling words that a reply shares with a memory, and with nothing else it could know.
 
     `elsewhere` are the other texts that the model saw (the window, the question). Empty when what is shared
     tells nothing: less than a number, a name, or two rare words (one, of a memory with hardly more).
@@ -38,10 +39,6 @@ def _tells(word: str) -> bool:
 def _names(text: str) -> frozenset[str]:
     """Return the words that are written with a capital inside a sentence."""
     words = text.split()
-    inside = [
-        word
-        for before, word in zip(words, words[1:], strict=False)
-        if not before.endswith((".", "!", "?", ":"))
-    ]
+    inside = [word for before, word in itertools.pairwise(words) if not before.endswith((".", "!", "?", ":"))]
     capital = [word.strip(".,;:!?\"'()*") for word in inside]
     return frozenset(token for word in capital if word[:1].isupper() for token in tokens(fold(word)))

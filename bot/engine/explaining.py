@@ -55,7 +55,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class ToldMemory:
-    """A recalled memory as it is now (None when it is gone), its numbers, and how many words the reply took."""
+    """A recalled memory as it is now (None when gone), its numbers, and how many words the reply took."""
 
     memory: Memory | None
     numbers: Mapping[str, Any]

@@ -101,7 +101,7 @@ class Keeping:
         return await self._scenes.revisions((await self._scene(place.id)).id, MOST_REVISIONS)
 
     async def restore(self, place: Place, revision_id: int) -> Scratchpad:
-        """Bring an older revision of the notes back. What it does not know is kept as memories, and turns that
+        """Bring older notes back. What they do not know is kept as memories, and turns that
         only later notes told of are summarised again."""
         scene = await self._scene(place.id)
 

@@ -87,9 +87,9 @@ class Memories:
         memory = next((memory for memory in found if memory.place_id == place.id), None)
         if memory is None:
             raise UserFacing("There is no such memory here. `/memory search` shows those there are.")
-        if not moderator and memory.owner_ids != (by,):
-            if subject_owner(await self._knowledge.fact(memory_id)) != by:
-                raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
+        allowed = moderator or memory.owner_ids == (by,)
+        if not allowed and subject_owner(await self._knowledge.fact(memory_id)) != by:
+            raise UserFacing("You can forget what you said yourself; a moderator can forget the rest.")
         if memory.kind is MemoryKind.TURN and memory.turn_id is not None:
             turn = await self._turn(memory.turn_id)
             if turn is not None and turn.message_ids:

@@ -18,7 +18,8 @@ CALM = (2.0,) * 8
 
 async def test_wheels_are_drawn_and_names_beyond_the_font_become_numbers(tmp_path: Path) -> None:
     drawn = await Pictures(cache=tmp_path).wheels([Wheel("Mira", CALM, CALM), Wheel("美羅", CALM, CALM)])
-    assert drawn is not None and drawn.png.startswith(PNG)
+    assert drawn is not None
+    assert drawn.png.startswith(PNG)
     assert drawn.legend == ((1, "美羅"),)
 
 
@@ -28,7 +29,8 @@ async def test_a_timeline_is_drawn_also_of_few_turns_and_of_odd_words(tmp_path: 
         drawn = await pictures.timeline(
             Timeline("The $feast$ {", (CALM,) * turns, ((0, "Alice: \\alpha $x"),))
         )
-        assert drawn is not None and drawn.png.startswith(PNG)
+        assert drawn is not None
+        assert drawn.png.startswith(PNG)
 
 
 async def test_a_drawing_that_fails_leaves_the_words(

@@ -124,5 +124,6 @@ async def test_earlier_notes_are_shown_to_those_who_lead_and_restored_by_moderat
             await asyncio.sleep(0.02)
     notes = await played.ask("memory scratchpad")
     first = await (await played.moderator.select(notes, "Earlier notes …", "0")).answer()
-    assert first.content.startswith("Notes 1, ") and "Call Alice Captain." in first.content
+    assert first.content.startswith("Notes 1, ")
+    assert "Call Alice Captain." in first.content
     assert "the newest again, as number 3" in (await played.click(first, "Restore")).content

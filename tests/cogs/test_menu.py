@@ -54,7 +54,8 @@ async def test_why_shows_memories_numbers_tokens_and_times(played: Played) -> No
     assert told.startswith("**Why Mira said “The bridge is closed tonight.”**")
     assert "Answering: Alice: Mira, what of the bridge?" in told
     assert "Recall: balanced." in told
-    assert "**Tokens**" in told and "scene and rules" in told
+    assert "**Tokens**" in told
+    assert "scene and rules" in told
     assert "**Milliseconds**: recall" in told
 
 
@@ -102,7 +103,8 @@ async def test_edited_words_replace_the_old_everywhere(played: Played) -> None:
     assert [sample.text for sample in await played.store.personas.samples(mira.id)] == []
     await replied(played, "Mira, say more.", 2)
     prompt = [one for one in played.model.prompts if one.purpose == "reply"][-1]
-    assert "The bridge burnt down." in prompt.text and REPLIES[0] not in prompt.text
+    assert "The bridge burnt down." in prompt.text
+    assert REPLIES[0] not in prompt.text
 
 
 async def test_a_deleted_reply_is_gone_from_channel_and_memory(played: Played) -> None:
@@ -111,9 +113,11 @@ async def test_a_deleted_reply_is_gone_from_channel_and_memory(played: Played) -
     assert f"answering <@{played.member.id}>" in more.content
     done = await played.click(more, "Delete")
     assert "also from memory" in done.content
-    assert shown(played) == [] and await stored(played) == []
+    assert shown(played) == []
+    assert await stored(played) == []
     turn = await played.store.turns.by_message(reply.id)
-    assert turn is not None and await played.store.explanations.of_turn(turn.id) is None
+    assert turn is not None
+    assert await played.store.explanations.of_turn(turn.id) is None
 
 
 async def test_members_see_who_spoke_and_cannot_delete_or_pin(played: Played) -> None:

@@ -42,4 +42,5 @@ def test_faint_and_unknown_feelings_get_no_label() -> None:
 
 def test_a_long_text_is_cut() -> None:
     ((_, label),) = timeline("Feast", [memory(1, 9.0, "word " * 40)]).labels
-    assert len(label) <= LONGEST_LABEL and label.endswith("…")
+    assert len(label) <= LONGEST_LABEL
+    assert label.endswith("…")

@@ -33,5 +33,6 @@ def test_the_remark_itself_weighs_most() -> None:
     axes = np.eye(3, dtype=np.float32)
     mixed = blended(axes)
     assert np.isclose(np.linalg.norm(mixed), 1.0)
-    assert mixed[0] > 3 * mixed[1] and mixed[1] > mixed[2] > 0
+    assert mixed[0] > 3 * mixed[1]
+    assert mixed[1] > mixed[2] > 0
     assert np.array_equal(blended(axes[:1]), axes[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -63,12 +64,11 @@ async def test_over_two_hundred_turns_nothing_comes_up_more_often_than_its_coold
         came = asides(stage)
         assert len(came) >= 5
         numbers = sorted(came)
-        assert all(2 * (later - earlier) >= 8 for earlier, later in zip(numbers, numbers[1:], strict=False))
+        assert all(2 * (later - earlier) >= 8 for earlier, later in itertools.pairwise(numbers))
         for text in set(came.values()):
             times = [number for number in numbers if came[number] == text]
             assert all(
-                2 * (later - earlier) >= COOLDOWN_TURNS
-                for earlier, later in zip(times, times[1:], strict=False)
+                2 * (later - earlier) >= COOLDOWN_TURNS for earlier, later in itertools.pairwise(times)
             )
 
 
@@ -112,9 +112,11 @@ async def test_why_a_reply_came_out_so(tmp_path: Path) -> None:
         why = await stage.troupe.explainer.why(TAVERN, message)
         assert why.turn.text == "Bartholomew, was it not?"
         best = why.recalled[0]
-        assert best.memory is not None and "Bartholomew" in best.memory.text
+        assert best.memory is not None
+        assert "Bartholomew" in best.memory.text
         assert best.taken >= 1
-        assert best.numbers["rank"] <= 3 and best.numbers["d_sem"] is not None
+        assert best.numbers["rank"] <= 3
+        assert best.numbers["d_sem"] is not None
         assert {"recall", "prompt", "model"} <= why.body["milliseconds"].keys()
         assert why.body["parts"]["recalled"] > 0
         assert len(why.body["mood"]) == 8

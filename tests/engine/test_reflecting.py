@@ -56,7 +56,8 @@ async def test_enough_feeling_makes_a_thought_that_only_the_persona_knows(tmp_pa
         messages = await lived(stage, 60)
         first = (await thoughts(stage))[0]
         assert (first.text, first.speaker, first.witnesses) == (THOUGHT, "Mira", (mira.id,))
-        assert first.owner_ids == (BOB,) and len(first.sources) == 2
+        assert first.owner_ids == (BOB,)
+        assert len(first.sources) == 2
         assert 1 <= len(stage.model.of("reflection")) <= 4
         stage.say("Mira, does Bob drown what he will not say?")
         await stage.quiet()
@@ -74,7 +75,8 @@ async def test_junk_is_not_asked_for_again_over_the_same_turns(tmp_path: Path) -
         await stage.scene(await stage.persona())
         await lived(stage, 60)
         asked = [prompt.messages[1].content for prompt in stage.model.of("reflection")]
-        assert asked and len(set(asked)) == len(asked)
+        assert asked
+        assert len(set(asked)) == len(asked)
         firsts = [text.split("\n[1] ")[1].split("\n")[0] for text in asked]
         assert len(set(firsts)) == len(firsts)
         assert await thoughts(stage) == []

@@ -111,10 +111,12 @@ async def test_a_reworded_fact_is_encoded_anew(store: SqlStore, stage: Stage) ->
     (old,) = await store.memories.add([fact(stage, "Ana is rude.")])
     await store.memories.indexed("hash:8", {}, [old.id])
     again = await store.knowledge.reword(old.id, "Ana is polite.")
-    assert again is not None and again.text == "Ana is polite."
+    assert again is not None
+    assert again.text == "Ana is polite."
     assert await store.memories.to_erase(9) == [(9, old.id)]
     known = await store.knowledge.fact(old.id)
-    assert known is not None and (known.memory.text, known.entity.name) == ("Ana is polite.", "Ana")
+    assert known is not None
+    assert (known.memory.text, known.entity.name) == ("Ana is polite.", "Ana")
 
 
 async def test_a_turns_words_are_not_reworded_here(store: SqlStore, stage: Stage) -> None:
