@@ -350,7 +350,7 @@ async def test_a_default_icon_or_an_address_fetches_nothing() -> None:
 async def test_c47_bad_archives_are_refused_at_once(raw: bytes, words: str) -> None:
     began = time.perf_counter()
     assert words in await refused(raw, "x.charx")
-    assert time.perf_counter() - began < 1.0
+    assert time.perf_counter() - began < 5.0
 
 
 async def test_a_card_in_an_archive_has_its_limit_too() -> None:

@@ -108,7 +108,7 @@ async def test_patterns_are_bounded_in_a_reply_and_refused_when_broken(tmp_path:
         await lore.add(GUILD, [bad, {"keys": ["/f.rry/i"], "content": "A pattern."}])
         began = time.monotonic()
         _, last = await prompt_of(stage, f"Mira, FERRY {'a' * 1500}!")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10  # for ever, without the bound
         assert "A pattern." in last
         _, (slow, _) = await lore.explain(TAVERN)
         assert "takes too long" in slow.why
