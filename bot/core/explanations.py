@@ -34,7 +34,7 @@ class Asides:
     """None when nothing has yet (or not within memory)."""
     resting: frozenset[int] = frozenset()
     turns: int = 0
-    """How many turns the scene has."""
+    """How many turns the scene has, counted up to a thousand."""
 
 
 class ExplanationStore(Protocol):

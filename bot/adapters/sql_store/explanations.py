@@ -14,6 +14,9 @@ from bot.adapters.sql_store.tables import turns
 from bot.adapters.sql_store.turn_rows import LIVING
 from bot.core.explanations import KEPT, Asides, Explanation
 
+_COUNTED = 1000
+"""More turns need no counting: no setting asks for a longer wait."""
+
 
 class SqlExplanations:
     """Fulfils `bot.core.explanations.ExplanationStore`."""
@@ -70,7 +73,9 @@ class SqlExplanations:
         edge = sa.select(turns.c.id).where(here).order_by(turns.c.id.desc()).offset(cooldown).limit(1)
 
         async def work(connection: AsyncConnection) -> Asides:
-            count = int((await connection.execute(sa.select(sa.func.count()).where(here))).scalar_one())
+            some = sa.select(turns.c.id).where(here).limit(_COUNTED).subquery()
+            counted = sa.select(sa.func.count()).select_from(some)
+            count = int((await connection.execute(counted)).scalar_one())
             newest = (await connection.execute(last)).scalar()
             if newest is None:
                 return Asides(turns=count)

@@ -11,13 +11,13 @@ from bot.adapters.sql_store import scratchpads
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.entity_rows import entities_of, select_entities
 from bot.adapters.sql_store.forgetting import queue_erasures
-from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
+from bot.adapters.sql_store.knowledge_tables import ANSWERED, REFLECTION, entities, memory_subjects
 from bot.adapters.sql_store.memory_rows import SELECT_MEMORIES, memories_by_ids, select_memories
 from bot.adapters.sql_store.standing import select_always
 from bot.adapters.sql_store.tables import audience_members, memories, memory_sources, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of
 from bot.core.knowledge import Always, Entity, KnownFact
-from bot.core.types import Memory, MemoryDraft, MemoryKind, Scratchpad, Turn
+from bot.core.types import Memory, MemoryDraft, Scratchpad, Turn
 from bot.core.vectors import Vector
 
 _REVISIONS = 25
@@ -103,6 +103,7 @@ class SqlKnowledge:
                     .where(
                         turns.c.owner_id == owner_id,
                         turns.c.story_id == story_id,
+                        ANSWERED,
                         answer.c.persona_id == persona_id,
                         memories.c.emotion.is_not(None),
                         LIVING,
@@ -155,7 +156,7 @@ class SqlKnowledge:
         last = (
             sa.select(sa.func.max(memory_sources.c.turn_id))
             .join(memories, memories.c.id == memory_sources.c.memory_id)
-            .where(here, memories.c.kind == MemoryKind.REFLECTION.value)
+            .where(memories.c.story_id == story_id, (memories.c.audience_id + 0).in_(heard), REFLECTION)
             .scalar_subquery()
         )
         since = sa.and_(here, memories.c.emotion.is_not(None), memories.c.turn_id > sa.func.coalesce(last, 0))
@@ -167,8 +168,7 @@ class SqlKnowledge:
 
     async def answered_by(self, turn_id: int) -> list[Turn]:
         """See the port."""
-        # The bounds let SQLite use the partial index over answered turns.
-        which = SELECT_TURNS.where(turns.c.answered_by == turn_id, turns.c.answered_by > 0, LIVING)
+        which = SELECT_TURNS.where(turns.c.answered_by == turn_id, ANSWERED, LIVING)
 
         async def work(connection: AsyncConnection) -> list[Turn]:
             return [turn_of(row) for row in await connection.execute(which.order_by(turns.c.id))]

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 
 from bot.adapters.sql_store.columns import BigKey, UtcDateTime
-from bot.adapters.sql_store.tables import metadata
+from bot.adapters.sql_store.tables import memories, metadata, turns
 
 
 def _parent(name: str, target: str, *, key: bool = False) -> Column[int]:
@@ -67,4 +67,19 @@ explanations = Table(
     Column("body", sa.JSON, nullable=False),
     Index(None, "place_id", "turn_id"),
     Index(None, "scene_id", "turn_id"),
+)
+
+# Asked for before every reply. A partial index serves only a query that holds its condition word by word,
+# so the queries say these with `PINNED`, `REFLECTION` and `ANSWERED`, not with bound values.
+PINNED = memories.c.kind == sa.literal_column("'pinned'")
+REFLECTION = memories.c.kind == sa.literal_column("'reflection'")
+ANSWERED = turns.c.answered_by > sa.literal_column("0")
+Index("ix_memories_pinned", memories.c.story_id, sqlite_where=sa.text("kind = 'pinned'"))
+Index("ix_memories_reflections", memories.c.story_id, sqlite_where=sa.text("kind = 'reflection'"))
+Index(
+    "ix_turns_answered_members",
+    turns.c.story_id,
+    turns.c.owner_id,
+    turns.c.id,
+    sqlite_where=sa.text("answered_by > 0"),
 )

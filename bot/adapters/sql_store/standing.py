@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.adapters.sql_store.knowledge_tables import PINNED
 from bot.adapters.sql_store.memory_rows import SELECT_MEMORIES, select_memories
 from bot.adapters.sql_store.tables import (
     audience_members,
@@ -17,12 +18,11 @@ from bot.adapters.sql_store.tables import (
 )
 from bot.core.knowledge import Always, Wish
 from bot.core.scratchpad import STANDING
-from bot.core.types import MemoryKind
 
 
 async def select_always(connection: AsyncConnection, story_id: int, persona_id: int | None) -> Always:
     """See `KnowledgeStore.always`. Call it in a snapshot."""
-    pinned = sa.and_(memories.c.story_id == story_id, memories.c.kind == MemoryKind.PINNED.value)
+    pinned = sa.and_(memories.c.story_id == story_id, PINNED)
     if persona_id is not None:
         pinned = sa.and_(pinned, memories.c.audience_id.in_(_witnessed(persona_id)))
     pins = await select_memories(connection, SELECT_MEMORIES.where(pinned).order_by(memories.c.id))
