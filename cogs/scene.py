@@ -13,8 +13,8 @@ from discord.ext import commands
 
 from bot.core.types import Persona, Place, Scene
 from bot.errors import DeliveryError, UserFacing
-from bot.invite import ESSENTIAL, missing_permissions
 from cogs.answers import Asked, say, think
+from cogs.bot_rights import check_bot_may
 from cogs.greetings import TakeBack, greeting_buttons
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
 from cogs.permissions import moderators_by_default
@@ -37,11 +37,6 @@ class Announce(Protocol):
 SpeakingTrouble = Callable[[Place], Awaitable[str | None]]
 
 REMEMBERED: Final = "-# From now on this scene is remembered, until it is paused or ended."
-
-_FOR_WANT_OF_THEM: Final = (
-    "without Manage Webhooks personas speak in plain messages, without Read Message History I miss what is "
-    "said while I am away. Allow them under Edit Channel → Permissions."
-)
 
 
 @app_commands.default_permissions(moderators_by_default())
@@ -104,7 +99,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         if started.hint:
             told.append(started.hint)
         if lacking:
-            told.append(f"I lack **{', '.join(lacking)}** in <#{place.id}>: {_FOR_WANT_OF_THEM}")
+            told.append(lacking)
         elif trouble := await self._speaking_trouble(place):
             told.append(f"Personas speak in plain messages here: {trouble}")
         await say(interaction, "\n".join(told), **self._greetings(place, started.persona, started.scene))
@@ -209,9 +204,10 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         """It greets."""
         await think(interaction)
         place = here(interaction)
+        lacking = check_bot_may(interaction, place)
         found = await self._troupe.personas.find(place.space_id, persona)
         scene = await self._troupe.scenes.cast_add(place, found.id)
-        told = f"**{found.name}** joins “{scene.name}”."
+        told = f"**{found.name}** joins “{scene.name}”.\n{lacking}".rstrip()
         await say(interaction, told, **self._greetings(place, found, scene))
 
     @cast.command(name="remove", description="A persona leaves the scene")
@@ -237,23 +233,6 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
     @switch.autocomplete("scene")
     async def _complete_scene(self, interaction: Asked, current: str) -> Choices:
         return await scene_choices(self._troupe, interaction, current)
-
-
-def check_bot_may(interaction: Asked, place: Place) -> list[str]:
-    """Name the permissions that the bot lacks here but can do without.
-
-    `UserFacing`, with their names and the channel, when it could not even speak.
-    """
-    granted = interaction.app_permissions
-    if not place.guild_id or granted.administrator:
-        return []
-    lacking = missing_permissions(granted.value, thread=place.parent_id is not None)
-    if not ESSENTIAL.isdisjoint(lacking):
-        raise UserFacing(
-            f"I lack these permissions in <#{place.id}>: **{', '.join(lacking)}**. "
-            "Allow them under Edit Channel → Permissions, then try again."
-        )
-    return lacking
 
 
 async def _take_back(interaction: Asked, message_id: int) -> None:

@@ -10,6 +10,7 @@ from discord.ext import commands
 
 from bot.core.options import OPTIONS
 from cogs.answers import Asked, say, shorten, think
+from cogs.bot_rights import bot_lacks
 from cogs.names import Choices, here, matching
 from cogs.permissions import moderators_by_default
 
@@ -48,6 +49,8 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
             f"{'✅' if line.ok else '⚠️'} {line.name}: {line.text}" for line in await self._troupe.health()
         ]
         lines += [f"⚠️ {warning}" for warning in self._warnings()]
+        if lacking := bot_lacks(interaction, place):
+            lines.append(f"⚠️ permissions: I lack **{', '.join(lacking)}** in <#{place.id}>")
         await say(interaction, "\n".join(lines))
 
     @app_commands.command(name="set", description="Change a setting")
