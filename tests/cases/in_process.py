@@ -185,10 +185,9 @@ class InProcess:
 
     async def indexed(self, seconds: float = 10.0) -> None:
         """Every memory is in the search index."""
-        await eventually(
-            lambda: not self.stored("SELECT 1 FROM memories WHERE encoder_id IS NOT ?", self.encoder.id),
-            seconds,
-        )
+        async with asyncio.timeout(seconds):
+            while await self.app.store.memories.count_to_index(self.encoder.id):
+                await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
