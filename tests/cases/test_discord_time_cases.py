@@ -15,7 +15,7 @@ from bot.core.types import Place
 from tests.cases.in_process import InProcess, feast, since
 from tests.discord_server import BOT_DEFAULT, Permission, ScriptedUser
 from tests.e2e.bot_process import Table, asked, echo, eventually, plain, rewriting, window
-from tests.model_server import Behaviour, Fail, Say
+from tests.model_server import Behaviour, Fail, RecordedRequest, Say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -175,10 +175,15 @@ async def test_c16_a_deleted_question_gets_no_answer_and_the_next_one_does(
         table.stage.discord.set_bot_permissions(table.guild, bits)
     inn, anna = await feast(table)
     gate = asyncio.Event()
-    table.stage.model.set_script("reply", [Say("Too late.", gate=gate), echo])
+
+    def script(request: RecordedRequest) -> Behaviour:
+        return Say("Too late.", gate=gate) if "swordfish" in "".join(asked(request)) else echo(request)
+
+    table.stage.model.set_script("reply", script)
     said = await anna.say(inn, "Mira, my secret is swordfish.")
     await table.stage.model.wait_until(lambda _: table.prompts())
     await anna.delete(said)
+    await eventually(lambda: table.prompts()[0].closed_by_client, "the call is given up")
     gate.set()
     await anna.say(inn, "Mira, what did I say?")
     await table.stage.discord.wait_for_message(
@@ -186,6 +191,7 @@ async def test_c16_a_deleted_question_gets_no_answer_and_the_next_one_does(
     )
     shown = [one.content for one in table.stage.discord.messages(inn)]
     assert "Too late." not in "".join(shown)
+    assert len(table.prompts()) == 2
     assert "swordfish" not in table.prompts()[-1].text
     assert not table.stage.stored("SELECT 1 FROM turns WHERE text LIKE '%secret is swordfish%'")
 

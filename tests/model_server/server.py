@@ -153,9 +153,11 @@ class ModelServer:
         exchange = Exchange(request, body, self._closing)
         try:
             await self._behaviour(record).play(exchange)
-        except (asyncio.CancelledError, ConnectionError):
+        except asyncio.CancelledError:
             record.closed_by_client = True
             raise
+        except ConnectionError:  # the client left in the middle of a stream, as it may
+            record.closed_by_client = True
         finally:
             record.ended = time.monotonic()
             self._news.set()
