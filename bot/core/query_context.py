@@ -13,23 +13,24 @@ from bot.core.vectors import Vector
 
 WEIGHTS: Final = (0.3, 0.15)
 """How much the turn before the remark counts beside it, and the one before that."""
-CHARACTERS: Final = 300
 
 
-def context_of(text: str, turns: Sequence[Turn], asked: Collection[int]) -> list[str]:
-    """Return the texts that tint a query, the nearest first: none for a question, which says what it wants.
+def context_of(text: str, turns: Sequence[Turn], asked: Collection[int]) -> list[Turn]:
+    """Return the turns that tint a query, the nearest first: none for a question, which says what it wants.
 
     `turns` are those shown, oldest first; those with ids in `asked` are the query itself.
     """
     if is_question(text):
         return []
     before = [turn for turn in turns if turn.id not in asked and turn.kind is not TurnKind.OUT_OF_CHARACTER]
-    return [turn.text[-CHARACTERS:] for turn in before[: -len(WEIGHTS) - 1 : -1] if turn.text.strip()]
+    return before[: -len(WEIGHTS) - 1 : -1]
 
 
-def blended(vectors: Vector) -> Vector:
-    """Return the unit vector of a query's own vector (the first row) with its context (the others)."""
-    weights = np.array([1.0, *WEIGHTS][: len(vectors)], dtype=np.float32)
-    mixed = weights @ vectors
+def blended(own: Vector, context: Sequence[Vector | None]) -> Vector:
+    """Return the unit vector of a query with its context, nearest first; None is a turn not embedded yet."""
+    mixed = own.astype(np.float32)
+    for weight, vector in zip(WEIGHTS, context, strict=False):
+        if vector is not None:
+            mixed = mixed + np.float32(weight) * vector
     length = float(np.linalg.norm(mixed))
-    return np.asarray(mixed / length if length else vectors[0], dtype=np.float32)
+    return np.asarray(mixed / length if length else own, dtype=np.float32)

@@ -53,6 +53,7 @@ from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
 from bot.engine.recalling import Recaller
+from bot.engine.recent_vectors import RecentVectors
 from bot.engine.reflecting import Reflector
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
@@ -139,7 +140,9 @@ def assemble(parts: Parts) -> Troupe:
         indexer.wake()
 
     pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=wake_indexer)
+    recent = RecentVectors()
     recaller = Recaller(
+        recent=recent,
         pasts=pasts,
         memories=store.memories,
         index=parts.index,
@@ -154,6 +157,7 @@ def assemble(parts: Parts) -> Troupe:
             actor.later(lambda state: conduct.felt(state, feelings))
 
     indexer = Indexer(
+        recent=recent,
         memories=store.memories,
         index=parts.index,
         encoder=parts.encoder,

@@ -13,6 +13,7 @@ from bot.core.emotion import FLAT
 from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex, MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
+from bot.engine.recent_vectors import RecentVectors
 from bot.errors import SearchIndexError, SettingsError, StorageError
 
 log = logging.getLogger(__name__)
@@ -62,8 +63,10 @@ class Indexer:
         felt: Felt,
         erase_bytes: EraseBytes,
         now: Callable[[], datetime],
+        recent: RecentVectors | None = None,
     ) -> None:
         self._memories = memories
+        self._recent = recent or RecentVectors()
         self._index = index
         self._encoder = encoder
         self._scorer = scorer
@@ -139,6 +142,8 @@ class Indexer:
         for position, memory in enumerate(memories):
             if memory.emotion is None and scored is not None and self._scorer is not None:
                 emotions[memory.id] = (scored[position], self._scorer.source)
+        for memory, vector in zip(memories, vectors, strict=False):
+            self._recent.keep(memory, vector)
         for (memory, part, _), vector in zip(texts, vectors, strict=True):
             spaces[memory.space_id].append(_key(memory, part, vector, emotions.get(memory.id)))
         for space_id, keys in spaces.items():
@@ -163,6 +168,7 @@ class Indexer:
         spaces: dict[int, list[int]] = defaultdict(list)
         for space_id, memory_id in pairs:
             spaces[space_id].append(memory_id)
+        self._recent.drop([memory_id for _, memory_id in pairs])
         for space_id, memory_ids in spaces.items():
             await self._index.remove(space_id, memory_ids)
         if pairs:
@@ -175,6 +181,7 @@ class Indexer:
         `dropped` spaces lose their whole index. StorageError when the database stays busy.
         """
         async with self._working:
+            self._recent.clear()
             await self._rewrite_database()
             try:
                 while await self._erase():

@@ -22,6 +22,7 @@ from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
 from bot.engine.pasts import Pasts
+from bot.engine.recent_vectors import RecentVectors
 from bot.engine.story_words import StoryWords
 from bot.errors import SearchIndexError
 
@@ -96,6 +97,7 @@ class Recaller:
         encoder: Encoder,
         scorer: EmotionScorer | None,
         words: StoryWords,
+        recent: RecentVectors | None = None,
         pasts: Pasts | None = None,
     ) -> None:
         self._pasts = pasts
@@ -104,6 +106,7 @@ class Recaller:
         self._encoder = encoder
         self._scorer = scorer
         self._words = words
+        self._recent = recent or RecentVectors()
         self._stats = SourceStats()
 
     async def recall(self, wanted: Wanted) -> Recollection:
@@ -111,11 +114,9 @@ class Recaller:
         text = " ".join(turn.text for turn in wanted.answers)[-QUERY_CHARACTERS:]
         audiences = self._memories.audiences_with(wanted.persona_id)
         context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
-        vectors, asked = await asyncio.gather(
-            self._vectors(text, *context), self._ask(wanted.scene, text, audiences)
-        )
-        vector = blended(vectors) if vectors is not None else None
-        heard = self._scorer.scores(vectors[:1])[0] if vectors is not None and self._scorer else None
+        own, asked = await asyncio.gather(self._vector(text), self._ask(wanted.scene, text, audiences))
+        heard = self._scorer.scores(own[None])[0] if own is not None and self._scorer else None
+        vector = None if own is None else blended(own, [self._recent.get(turn.id) for turn in context])
         emotion = query_emotion(wanted.mood, heard)
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
         pool = await self._pool(asked, vector, by_feeling)
@@ -189,13 +190,10 @@ class Recaller:
         self._words.forget(memory_ids)
 
     async def _vector(self, text: str) -> Vector | None:
-        vectors = await self._vectors(text)
-        return None if vectors is None else vectors[0]
-
-    async def _vectors(self, text: str, *context: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():
             return None
-        return await self._encoder.embed_query([text, *context])
+        vector: Vector = (await self._encoder.embed_query([text]))[0]
+        return vector
 
     async def _ask(self, scene: Scene, text: str, audiences: Awaitable[Sequence[int]]) -> _Asked:
         """What the words find; runs beside the encoder, which takes longer."""
