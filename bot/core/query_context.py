@@ -8,19 +8,23 @@ from typing import Final
 import numpy as np
 
 from bot.core.query_hints import is_question
+from bot.core.tokens import tokens
 from bot.core.types import Turn, TurnKind
 from bot.core.vectors import Vector
 
-WEIGHTS: Final = (0.3, 0.15)
+WEIGHTS: Final = (0.2, 0.1)
 """How much the turn before the remark counts beside it, and the one before that."""
+SAYS_ENOUGH: Final = 4
+"""A remark of so many words of some weight needs no context: chatter before it would only lead away."""
+_WEIGHTY: Final = 4
 
 
 def context_of(text: str, turns: Sequence[Turn], asked: Collection[int]) -> list[Turn]:
-    """Return the turns that tint a query, the nearest first: none for a question, which says what it wants.
+    """Return the turns that tint a query, the nearest first: none for what says itself what it is about.
 
     `turns` are those shown, oldest first; those with ids in `asked` are the query itself.
     """
-    if is_question(text):
+    if is_question(text) or sum(len(word) >= _WEIGHTY for word in set(tokens(text))) >= SAYS_ENOUGH:
         return []
     before = [turn for turn in turns if turn.id not in asked and turn.kind is not TurnKind.OUT_OF_CHARACTER]
     return before[: -len(WEIGHTS) - 1 : -1]

@@ -25,6 +25,10 @@ def test_a_question_says_itself_what_it_wants() -> None:
     assert context_of("Who burnt it?", TURNS, {4}) == []
 
 
+def test_a_remark_that_says_enough_needs_no_context() -> None:
+    assert context_of("Please saddle the brown horse quickly.", TURNS, {4}) == []
+
+
 def test_the_remark_itself_weighs_most() -> None:
     mixed = blended(AXES[0], [AXES[1], AXES[2]])
     assert np.isclose(np.linalg.norm(mixed), 1.0)
