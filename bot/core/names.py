@@ -31,8 +31,6 @@ def fold(name: str) -> str:
     """Return the form in which names are compared: width, case, spaces and invisible characters folded."""
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().split())
-    if name.isascii() and name.isprintable():
-        return " ".join(name.lower().split())
     plain = unicodedata.normalize("NFKC", name).casefold()
     visible = "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace())
     return " ".join(visible.split())
