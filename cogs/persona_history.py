@@ -38,7 +38,7 @@ class PersonaHistoryCommands(commands.Cog):
         later: list[Mapping[str, object]] = [found.card, *(one.card for one in former)]
         lines = [
             f"`{one.revision}` · until <t:{int(one.replaced_at.timestamp())}:f> · {one.name} · then changed: "
-            f"{changed_fields(one.card, after)}"
+            f"{changed_fields(one.card, after, picture=one.picture_replaced)}"
             for one, after in zip(former[:SHOWN], later, strict=False)
         ]
         if len(former) > SHOWN:
@@ -82,10 +82,11 @@ class RestoreChoice(Buttons):
         )
 
 
-def changed_fields(before: Mapping[str, object], after: Mapping[str, object]) -> str:
+def changed_fields(before: Mapping[str, object], after: Mapping[str, object], *, picture: bool) -> str:
     """The keys that differ, in words."""
     keys = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
-    return ", ".join(key.replace("_", " ") for key in keys) or "its picture"
+    told = [key.replace("_", " ") for key in keys] + (["its picture"] if picture else [])
+    return ", ".join(told) or "nothing"
 
 
 def _texts(former: Sequence[PersonaRevision]) -> str:

@@ -20,6 +20,8 @@ class PersonaRevision:
     name: str
     card: Mapping[str, object]
     replaced_at: datetime
+    picture_replaced: bool = False
+    """Whether the picture was replaced as well."""
 
 
 class PersonasWithHistory(PersonaStore, Protocol):
@@ -29,6 +31,9 @@ class PersonasWithHistory(PersonaStore, Protocol):
         """The former cards, newest first. A change of the picture alone keeps the former card as well."""
 
     async def revision(self, persona_id: int, number: int) -> PersonaRevision | None: ...
+
+    async def picture_at(self, persona_id: int, number: int) -> bytes | None:
+        """The picture that the persona had in that revision; None when it had a drawn one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,10 +87,13 @@ class Personas:
         """Give a persona another whole card; it keeps its id, memories and former cards. A picture replaces
         the old one only when there is one."""
         persona = await self._get(persona_id)
+        return await self._replace(persona, card, persona.avatar if avatar is None else avatar)
+
+    async def _replace(self, persona: Persona, card: Mapping[str, object], avatar: bytes | None) -> Persona:
         changed = replace(
             _renamed(persona, _shown_name(card)), card=card, temperament=cards.temperament(card)
         )
-        if avatar is not None:
+        if avatar != persona.avatar:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
         await self._tell_places(stored, self._conduct.load)
@@ -115,11 +118,14 @@ class Personas:
         return await self._store.revisions(persona_id)
 
     async def restore(self, persona_id: int, number: int, *, by: int = NOBODY) -> Persona:
-        """Bring back a former card. The present one becomes part of the history; memories stay."""
+        """Bring back a former card and its picture. The present ones become part of the history; memories
+        stay."""
         former = await self._store.revision(persona_id, number)
         if former is None:
             raise UserFacing(f"There is no revision {number}. `/persona history` shows those there are.")
-        return await self.replace_card(persona_id, {"name": former.name, **former.card}, by=by)
+        card = {"name": former.name, **former.card}
+        picture = await self._store.picture_at(persona_id, number)
+        return await self._replace(await self._get(persona_id), card, picture)
 
     async def edit(
         self,

@@ -133,6 +133,23 @@ async def test_history_tells_changes_and_brings_a_card_back(played: Played) -> N
     assert len(await played.troupe.personas.history(mira.id)) == 3
 
 
+async def test_a_former_picture_comes_back_with_its_card(played: Played) -> None:
+    await played.ask("persona import", card=FILE)
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    await played.ask("persona edit", persona="Mira", avatar=("new.jpg", picture("JPEG")))
+    (painted,) = await played.troupe.personas.all(played.guild.id)
+    assert mira.avatar != painted.avatar
+    shown = await played.ask("persona history", persona="Mira")
+    assert shown.content.split("\n")[0].endswith("then changed: its picture")
+    await (await played.moderator.select(shown, "Bring back …", "1")).answer()
+    (again,) = await played.troupe.personas.all(played.guild.id)
+    assert again.avatar == mira.avatar
+    shown = await played.ask("persona history", persona="Mira")
+    await (await played.moderator.select(shown, "Bring back …", "2")).answer()
+    (again,) = await played.troupe.personas.all(played.guild.id)
+    assert again.avatar == painted.avatar
+
+
 async def test_lists_and_the_temperament_are_edited_and_keep_revisions(played: Played) -> None:
     await played.ask("persona import", card=FILE)
     asked = await played.moderator.slash("persona edit", played.channel, persona="Mira", page="lists")

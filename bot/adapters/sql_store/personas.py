@@ -78,6 +78,23 @@ class SqlPersonas:
         which = sa.and_(persona_revisions.c.persona_id == persona_id, persona_revisions.c.revision == number)
         return next(iter(await self._former(which, 1)), None)
 
+    async def picture_at(self, persona_id: int, number: int) -> bytes | None:
+        """See the port. A picture is kept once, with the last revision that had it."""
+        since = sa.and_(
+            persona_revisions.c.persona_id == persona_id,
+            persona_revisions.c.revision >= number,
+            persona_revisions.c.picture_replaced,
+        )
+        former = sa.select(persona_revisions.c.avatar).where(since).order_by(persona_revisions.c.revision)
+        present = sa.select(personas.c.avatar).where(personas.c.id == persona_id)
+
+        async def work(connection: AsyncConnection) -> bytes | None:
+            kept = (await connection.execute(former.limit(1))).first()
+            picture: bytes | None = kept[0] if kept else (await connection.execute(present)).scalar()
+            return picture
+
+        return await self._database.read(work)
+
     async def samples(self, persona_id: int) -> list[StyleSample]:
         """Oldest first."""
         which = (
@@ -104,7 +121,8 @@ class SqlPersonas:
         await self._execute(sa.delete(style_samples).where(which))
 
     async def _former(self, which: sa.ColumnElement[bool], limit: int) -> list[PersonaRevision]:
-        newest = sa.select(persona_revisions).where(which).order_by(persona_revisions.c.revision.desc())
+        shown = [column for column in persona_revisions.c if column.name != "avatar"]
+        newest = sa.select(*shown).where(which).order_by(persona_revisions.c.revision.desc())
 
         async def work(connection: AsyncConnection) -> list[PersonaRevision]:
             return [PersonaRevision(**row._mapping) for row in await connection.execute(newest.limit(limit))]
@@ -129,6 +147,7 @@ class SqlPersonas:
 
 async def _update(connection: AsyncConnection, persona: Persona, now: datetime) -> Persona:
     former = await _existing(connection, persona.id)
+    replaced = former.avatar != persona.avatar
     await connection.execute(
         sa.insert(persona_revisions).values(
             persona_id=former.id,
@@ -136,6 +155,8 @@ async def _update(connection: AsyncConnection, persona: Persona, now: datetime) 
             name=former.name,
             card=dict(former.card),
             replaced_at=now,
+            picture_replaced=replaced,
+            avatar=former.avatar if replaced else None,
         )
     )
     values = {**_row(persona), "revision": former.revision + 1}

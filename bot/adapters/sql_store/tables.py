@@ -118,6 +118,8 @@ persona_revisions = Table(
     Column("name", sa.Text, nullable=False),
     _time("replaced_at"),
     Column("card", sa.JSON, nullable=False),
+    _flag("picture_replaced"),
+    _maybe("avatar", sa.LargeBinary),
 )
 audiences = Table(
     "audiences",

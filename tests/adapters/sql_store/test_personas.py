@@ -155,3 +155,21 @@ async def test_former_cards_are_read_newest_first(store: SqlStore, clock: Clock)
     assert await store.personas.revision(made.id, 1) == oldest
     assert await store.personas.revision(made.id, 3) is None
     assert await store.personas.revisions(made.id, limit=1) == [newest]
+
+
+async def test_former_pictures_are_kept_once_each(store: SqlStore) -> None:
+    made = await store.personas.create(persona("Ana", avatar=None))
+    drawn = await store.personas.update(replace(made, card={"description": "one"}))
+    first = await store.personas.update(replace(drawn, avatar=b"red"))
+    first = await store.personas.update(replace(first, card={"description": "two"}))
+    await store.personas.update(replace(first, avatar=b"blue"))
+    kept = [await store.personas.picture_at(made.id, number) for number in range(1, 6)]
+    assert kept == [None, None, b"red", b"red", b"blue"]
+    replaced = [one.picture_replaced for one in await store.personas.revisions(made.id)]
+    assert replaced == [True, False, True, False]
+    async with store.write() as connection:
+        rows = (
+            await connection.exec_driver_sql("SELECT avatar FROM persona_revisions ORDER BY revision")
+        ).all()
+    assert [row[0] for row in rows] == [None, None, None, b"red"]
+    assert await store.personas.picture_at(404, 1) is None
