@@ -43,7 +43,7 @@ OnStream = Callable[[int, str, str], None]
 """Shown while a reply is written: place id, persona's name, the new piece."""
 
 TYPING_SECONDS = 8.0
-SHRINK = (1.0, 0.7, 0.45)
+SHRINK = (1.0, 0.7, 0.45, 0.25, 0.12)
 """Shares of the context to try when the server says that a prompt is too long."""
 HOLD_SECONDS = 10.0
 """After a failure the place gathers messages for so long and asks the model once for all of them."""
@@ -209,6 +209,8 @@ class Conversation:
             if again.complaint in {EMPTY, REPEAT}:
                 raise EmptyReply(again.complaint)
             made = again
+        if made.truncated:
+            log.info("Place %s: the answer was cut at the token limit and ends earlier", request.place.id)
         text = speech.for_discord(made.text)
         good = not made.complaint and not made.truncated and len(text) >= SHORTEST_SAMPLE
         return Spoken(
@@ -306,7 +308,7 @@ class Conversation:
     async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> Made:
         """One completion; a prompt that the server finds too long is shrunk and sent again."""
         given = replace(task.given, hints=(hint,)) if hint else task.given
-        limit = self._context_tokens
+        limit, stated = self._context_tokens, True
         for share in SHRINK:
             room = self._budgets(task.request, int(limit * share))
             with task.trace.timed("prompt"):
@@ -319,9 +321,12 @@ class Conversation:
             except ContextOverflow as problem:
                 log.info("Place %s: the prompt was too long, shrinking", task.request.place.id)
                 limit = self._context_tokens = min(limit, problem.limit or limit)
+                stated = problem.limit is not None
                 continue
             except EmptyReply:
                 return Made("", EMPTY, start_id=prompt.start_id)
+            if not stated:
+                self._context_tokens = room.context  # the next reply begins with what fitted
             return judge(task.request, task.voices, completion, prompt)
         raise ContextOverflow("The prompt is too long for the model, however short it is made")
 
