@@ -73,7 +73,7 @@ class PersonaFileCommands(commands.Cog):
                 view=NameChoice(files=self, card=card, known=known, free=free),
             )
             return
-        await say(interaction, imported(persona, card))
+        await say(interaction, imported(persona, card, self._troupe.personas.too_large(persona)))
 
     async def _import_all(self, interaction: Asked, attachments: Sequence[discord.Attachment]) -> None:
         if len(attachments) == 1:
@@ -90,7 +90,8 @@ class PersonaFileCommands(commands.Cog):
                     by=interaction.user.id,
                     avatar=card.avatar,
                 )
-                lines.append(imported(persona, card, short=True))
+                trouble = self._troupe.personas.too_large(persona)
+                lines.append(imported(persona, card, trouble, short=True))
             except NameTaken:
                 lines.append(
                     f"**{attachment.filename}**: a persona of this name is here already. "
@@ -119,7 +120,7 @@ class PersonaFileCommands(commands.Cog):
                 avatar=card.avatar,
                 name=name,
             )
-        return imported(persona, card)
+        return imported(persona, card, self._troupe.personas.too_large(persona))
 
     @app_commands.command(description="A persona as a character card, to take away")
     @app_commands.describe(persona="Which one", format="A picture that carries the card, or the bare card")
@@ -181,8 +182,8 @@ async def add_persona(
     return persona
 
 
-def imported(persona: Persona, card: CardFile, *, short: bool = False) -> str:
-    """What was read: name, sizes, greetings, lore, picture, unknown macros, what was mended."""
+def imported(persona: Persona, card: CardFile, too_large: str, *, short: bool = False) -> str:
+    """What was read: name, sizes, greetings, lore, picture, unknown macros, what was mended or is too big."""
     report = card.report
     counts = [
         _counted(report.greetings, "greeting"),
@@ -203,6 +204,8 @@ def imported(persona: Persona, card: CardFile, *, short: bool = False) -> str:
         )
         lines.append(f"Macros I do not know stay as text: {shown}.")
     lines += [f"- {note}" for note in report.mended[:MOST_NOTES]]
+    if too_large:
+        lines.append(f"⚠️ {too_large}")
     if not short:
         lines.append("Next: `/scene start` in a channel, or `/persona edit`.")
     return "\n".join(lines)

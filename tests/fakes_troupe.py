@@ -35,6 +35,9 @@ class FakePersonas:
         self.slow_s = 0.0
         self._ids = itertools.count(1)
 
+    def too_large(self, persona: Persona) -> str:
+        return ""
+
     def add(self, space_id: int, name: str, **card: str) -> Persona:
         persona = Persona(
             id=next(self._ids), space_id=space_id, name=name, card=card, temperament=np.asarray(FLAT)

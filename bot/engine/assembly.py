@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from bot.core.budgets import budgets
 from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.explanations import ExplanationStore
 from bot.core.knowledge import KnowledgeStore
@@ -212,7 +213,14 @@ def assemble(parts: Parts) -> Troupe:
         window_turns=max(60, min(2000, parts.context_tokens // 16)),
         now=now,
     )
-    personas = Personas(store=store.personas, places=places, conduct=conduct, live=live)
+    personas = Personas(
+        store=store.personas,
+        places=places,
+        conduct=conduct,
+        live=live,
+        count=parts.chat.count_tokens,
+        room=budgets(parts.context_tokens, reply_tokens=parts.reply_tokens),
+    )
     lore = Lore(
         store=store.lore,
         personas=personas,

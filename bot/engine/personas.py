@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core import cards
+from bot.core.budgets import Budgets
 from bot.core.card_file import read_card
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision, PersonasWithHistory
 from bot.core.types import NOBODY, Persona, StyleSample
+from bot.core.window import Count
 from bot.engine.actor import Change
 from bot.engine.conduct import Conduct
 from bot.engine.live import LiveScenes
@@ -20,14 +22,25 @@ from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 
 NAME_LIMIT = 80
+SHOWN_TO_THE_MODEL = ("system_prompt", "description", "personality", "scenario")
 
 
 class Personas:
     """The personas of every space. Permissions are the caller's job."""
 
     def __init__(
-        self, *, store: PersonasWithHistory, places: Places, conduct: Conduct, live: LiveScenes
+        self,
+        *,
+        store: PersonasWithHistory,
+        places: Places,
+        conduct: Conduct,
+        live: LiveScenes,
+        count: Count,
+        room: Budgets,
     ) -> None:
+        """`count` and `room` are those of the model that will speak for the personas."""
+        self._count = count
+        self._card_room = room.system - room.scratchpad - room.standing
         self._store = store
         self._places = places
         self._conduct = conduct
@@ -191,6 +204,16 @@ class Personas:
     async def renew_samples(self, persona_id: int) -> None:
         """Forget them; the next good replies take their place."""
         await self._store.drop_samples(persona_id)
+
+    def too_large(self, persona: Persona) -> str:
+        """Say that the card's texts are more than the model's context has room for; "" when they fit."""
+        tokens = sum(self._count(persona.text(field)) for field in SHOWN_TO_THE_MODEL)
+        if tokens <= self._card_room:
+            return ""
+        return (
+            f"Its texts take about {tokens:,} tokens, and the model's context has room for "
+            f"{self._card_room:,} of a card: what stands last in them is left out of prompts. Shorten them with `/persona edit`."
+        )
 
     async def by_id(self, persona_id: int) -> Persona:
         """`UserFacing` when it no longer exists."""
