@@ -178,6 +178,8 @@ class InProcess:
         self.errors.addFilter(self._keep)
         self.errors.setLevel(logging.INFO)
         logging.getLogger().addHandler(self.errors)
+        self._patch.setattr(logging.getLogger("bot"), "level", logging.INFO)
+        logging.getLogger("bot").manager._clear_cache()  # type: ignore[attr-defined]
 
     def _keep(self, record: logging.LogRecord) -> bool:
         self.log.append(record.getMessage())
@@ -227,6 +229,8 @@ async def feast(
     inn, anna = table.channel(channel), table.member(member)
     await table.persona(persona, inn, **texts)
     await table.scene("Feast", inn)
+    if greeting := texts.get("greeting"):  # it comes after the command's answer
+        await table.stage.discord.wait_for_message(inn, lambda one: one.content[-9:] == greeting[-9:])
     return inn, anna
 
 
