@@ -12,7 +12,7 @@ _NOTE = re.compile(r"^(\d+) \((\w+)\): ", re.MULTILINE)
 _SECTIONS: Final = ("events", "threads", "feelings", "people")
 
 
-def notes_for(prompt: str, seed: int = 0) -> str:
+def notes_for(prompt: str, seed: int = 0, *, feelings: bool = True) -> str:
     """Return the JSON that `bot/prompts/memory_task.md` asks for: the newest notes, two new ones, a fact."""
     turns = [(int(number), name, text) for number, name, text in _TURN.findall(prompt)]
     numbers = [int(number) for number, _ in _NOTE.findall(prompt)]
@@ -38,6 +38,6 @@ def notes_for(prompt: str, seed: int = 0) -> str:
         "lines": lines,
         "facts": facts,
         "triggers": [],
-        "emotions": scores,
+        "emotions": scores if feelings else [],
     }
     return json.dumps(answer)

@@ -2,8 +2,9 @@
 
 Four members and one persona talk in one place. The engine, SQLite and LanceDB are real and the clock runs
 fast; the model is scripted (it writes valid notes and counts four characters a token) and the encoder hashes
-words, since encoding 10,000 turns says nothing about prompts. Replies are asked for often around the measured
-turns, where prompts are compared, and seldom in between.
+words, since encoding 10,000 turns says nothing about prompts. Over the 120 turns before each mark every third
+turn is a reply, and there each prompt is compared with the one before; elsewhere replies are rare, and those
+prompts, 80 turns apart, are not compared.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ async def _run(folder: Path, marks: Sequence[int]) -> dict[str, Any]:
         )
         script = {
             "reply": lambda _: f"*nods* {sentences.next()}",
-            "memory": lambda prompt: notes_for(prompt.text, next(said)),
+            "memory": lambda prompt: notes_for(prompt.text, next(said), feelings=False),
         }
         stage = await stack.enter_async_context(
             open_stage(folder, script, index=index, clock=RealClock())  # type: ignore[arg-type]
@@ -71,7 +72,6 @@ async def _run(folder: Path, marks: Sequence[int]) -> dict[str, Any]:
         talk = _Talk(stage, sentences)
         for mark in marks:
             await talk.go_on(max(0, mark - _CLOSE), _SELDOM)
-            talk.break_off()
             await talk.go_on(mark, _OFTEN)
         return talk.figures(marks)
 
@@ -84,7 +84,7 @@ class _Talk:
         self._sentences = sentences
         self._turns = 0
         self._messages = 0
-        self._before = ""
+        self._before, self._asked_at = "", 0
         self._tokens: list[tuple[int, int]] = []
         self._shares: list[float] = []
 
@@ -107,15 +107,11 @@ class _Talk:
             if self._turns % 500 < 2:
                 say(f"{self._turns} turns")
 
-    def break_off(self) -> None:
-        """The next prompt follows no other closely."""
-        self._before = ""
-
     def _take(self, prompt: Prompt) -> None:
         text = "\n".join(f"{message.role}: {message.content}" for message in prompt.messages)
-        if self._before:
+        if self._before and self._turns - self._asked_at <= 2 * _OFTEN:
             self._shares.append(_common(self._before, text) / len(text))
-        self._before = text
+        self._before, self._asked_at = text, self._turns
         tokens = sum(self._stage.model.count_tokens(message.content) for message in prompt.messages)
         self._tokens.append((self._turns, tokens))
         self._stage.model.prompts.clear()
