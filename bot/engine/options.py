@@ -31,7 +31,8 @@ class Options:
     async def load(self, space_id: int) -> None:
         """Read a space's settings once."""
         if space_id not in self._spaces:
-            self._proxied[space_id] = await self._store.value(_proxy_key(space_id)) is not None
+            stored = await self._store.value(_proxy_key(space_id)) is not None
+            self._proxied[space_id] = stored or self.proxies_seen(space_id)
             self._spaces[space_id] = await self._store.options(space_id)
 
     def forget(self, space_id: int) -> None:
@@ -40,7 +41,7 @@ class Options:
         self._proxied.pop(space_id, None)
 
     def proxies_seen(self, space_id: int) -> bool:
-        """Whether a proxy app ever posted in a scene of this space: its members' messages may be replaced."""
+        """Whether a proxy app ever posted in this space: its members' messages may be replaced."""
         return self._proxied.get(space_id, False)
 
     async def saw_proxy(self, space_id: int) -> None:

@@ -117,6 +117,8 @@ class Troupe:
         proxied = self._is_proxy(event)
         if event.is_bot and not proxied:
             return
+        if proxied and not self.options.proxies_seen(event.place.space_id):
+            self.jobs.start(self.options.saw_proxy(event.place.space_id), name="remember proxies")
         live = self.live.get(event.place.id)
         if live is None or live.scene.paused:
             if event.mentions_bot and not event.backfilled:
@@ -130,8 +132,6 @@ class Troupe:
             return
         self.live.renamed(event.place)
         self.journal.submit(event, proxied=proxied)
-        if proxied and not self.options.proxies_seen(event.place.space_id):
-            self.jobs.start(self.options.saw_proxy(event.place.space_id), name="remember proxies")
 
     def _is_proxy(self, event: MessagePosted) -> bool:
         if event.webhook_id is None or event.application_id is None:

@@ -262,6 +262,25 @@ async def test_a_proxied_copy_is_answered_instead_of_the_deleted_original(tmp_pa
         assert [turn.speaker for turn in await stage.window()] == ["member 7", "Fox", "Mira"]
 
 
+async def test_a_proxy_app_that_posted_outside_of_every_scene_is_waited_for(tmp_path: Path) -> None:
+    pluralkit = 466378653216014359
+    async with open_stage(tmp_path, {"reply": ["Hello, Fox."]}) as stage:
+        copied = {"by": 7, "webhook_id": 7, "application_id": pluralkit, "is_bot": True, "author_name": "Fox"}
+        stage.say("I was in another room.", place=CELLAR, **copied)  # type: ignore[arg-type]
+        await stage.scene(await stage.persona())
+        original = stage.say("f: Mira, hello!")
+        await stage.troupe.journal.flushed()
+        await stage.window()
+        assert stage.model.of("reply") == []
+        stage.say("Mira, hello!", **copied)  # type: ignore[arg-type]
+        stage.delete(original)
+        await stage.quiet()
+        assert stage.messenger.texts() == ["Hello, Fox."]
+        assert [turn.text for turn in await stage.window()] == ["Mira, hello!", "Hello, Fox."]
+    async with open_stage(tmp_path) as stage:
+        assert stage.troupe.options.proxies_seen(TAVERN.space_id)
+
+
 async def test_other_bots_are_neither_recorded_nor_answered(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         await stage.scene(await stage.persona())
