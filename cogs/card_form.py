@@ -10,6 +10,7 @@ from typing import Final
 import discord
 from discord import ui
 
+from bot.core.cards import TEMPERAMENTS
 from bot.errors import UserFacing
 from cogs.answers import Asked, Buttons, Form, say, text_file, think
 
@@ -32,6 +33,8 @@ class Field:
     required: bool = False
     separator: str = ""
     """What stands between the texts of a list: a line of its own with ---, or a comma."""
+    choices: tuple[str, ...] = ()
+    """What a menu offers instead of an input. A present value that is none of these is offered too."""
 
 
 MAIN_PAGE: Final = (
@@ -57,6 +60,13 @@ LISTS_PAGE: Final = (
     ),
     Field("tags", "tags", "Tags", "With commas between", long=False, separator=","),
     Field("notes", "creator_notes", "Notes", "For people; the language model never sees them"),
+    Field(
+        "temperament",
+        "temperament",
+        "Temperament",
+        "How it feels when nothing happens",
+        choices=tuple(TEMPERAMENTS),
+    ),
 )
 PAGES: Final[Mapping[str, tuple[Field, ...]]] = {"main": MAIN_PAGE, "more": MORE_PAGE, "lists": LISTS_PAGE}
 
@@ -89,11 +99,17 @@ class CardForm(Form):
         super().__init__(title=title, timeout=None)
         self._submit = submit
         self._values = values
-        self._inputs: dict[str, ui.TextInput[CardForm] | ui.FileUpload[CardForm]] = {}
+        self._inputs: dict[str, ui.TextInput[CardForm] | ui.FileUpload[CardForm] | ui.Select[CardForm]] = {}
         for field in fields:
             self.add_item(self._input(field, values.get(field.word, "")))
 
     def _input(self, field: Field, value: str) -> ui.Label[CardForm]:
+        if field.choices:
+            menu: ui.Select[CardForm] = ui.Select(custom_id=field.word, required=True)
+            for choice in dict.fromkeys((*field.choices, value) if value else field.choices):
+                menu.add_option(label=choice, value=choice, default=choice == value)
+            self._inputs[field.word] = menu
+            return ui.Label(text=field.label, description=field.hint or None, component=menu)
         if is_long(value):
             upload: ui.FileUpload[CardForm] = ui.FileUpload(
                 custom_id=field.word, required=False, min_values=0, max_values=1
@@ -118,6 +134,8 @@ class CardForm(Form):
         for word, source in self._inputs.items():
             if isinstance(source, ui.TextInput):
                 typed[word] = source.value
+            elif isinstance(source, ui.Select):
+                typed[word] = source.values[0]
             elif source.values:
                 typed[word] = await read_text(source.values[0])
         try:

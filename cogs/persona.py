@@ -9,10 +9,11 @@ import discord
 from discord import app_commands, ui
 from discord.ext import commands
 
-from bot.core.cards import TEMPERAMENTS
+from bot.core.cards import TEMPERAMENTS, nature_of
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.card_form import (
+    LISTS_PAGE,
     MAIN_PAGE,
     MORE_PAGE,
     PAGES,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 VOICE_FIELDS: Final = frozenset({"description", "personality", "greeting", "examples"})
 """A change of these may make the replies that are replayed as style samples wrong."""
+
+ITS_OWN: Final = "as its card says"
+"""What the menu of temperaments shows for one that has no name."""
 
 PreparePicture = Callable[[bytes], Awaitable[bytes]]
 ForgetPicture = Callable[[int], Awaitable[None]]
@@ -93,12 +97,11 @@ class Personas(
         draft = await self._troupe.drafts.draft(place, idea)
         await say(interaction, told(draft), view=DraftOffer(draft=draft, submit=submit))
 
-    @app_commands.command(description="Change a persona's texts in a form, its picture or its temperament")
+    @app_commands.command(description="Change a persona's texts and temperament in a form, or its picture")
     @app_commands.describe(
         persona="Which one",
         avatar="A new picture; no form opens then",
-        page="Which texts the form shows",
-        temperament="How it feels when nothing happens; no form opens then",
+        page="main: its texts. more: scenario, instructions. lists: greetings, tags, notes, temperament",
     )
     async def edit(
         self,
@@ -106,20 +109,11 @@ class Personas(
         persona: str,
         avatar: discord.Attachment | None = None,
         page: Literal["main", "more", "lists"] = "main",
-        temperament: Literal["calm", "cheerful", "curious", "shy", "gloomy", "anxious", "grumpy", "fierce"]
-        | None = None,
     ) -> None:
         """The present values in a form; texts over 4,000 characters as files."""
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         if avatar is not None:
             await self._change_picture(interaction, found, avatar)
-            return
-        if temperament is not None:
-            await think(interaction)
-            edited = await self._troupe.personas.set_temperament(
-                found.id, TEMPERAMENTS[temperament], by=interaction.user.id
-            )
-            await say(interaction, f"**{edited.name}** is {temperament} by nature now.")
             return
         fields = PAGES[page]
         values = {field.word: _value(found, field) for field in fields}
@@ -139,6 +133,8 @@ class Personas(
         keys: dict[str, Any] = {
             field.key: typed_value(field, changed[field.word]) for field in fields if field.word in changed
         }
+        if "temperament" in keys:
+            keys["temperament"] = TEMPERAMENTS[keys["temperament"]]
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
         told = f"**{edited.name}** is changed: {', '.join(changed)}."
         if not VOICE_FIELDS & set(changed) or not await self._troupe.personas.samples(persona.id):
@@ -177,7 +173,7 @@ class Personas(
         parts = [f"# {found.name}"]
         if found.former_names:
             parts.append(f"*formerly {', '.join(found.former_names)}*")
-        for field in (*MAIN_PAGE[1:], *MORE_PAGE):
+        for field in (*MAIN_PAGE[1:], *MORE_PAGE, *LISTS_PAGE):
             if text := _value(found, field).strip():
                 parts.append(f"**{field.label}**\n{text}")
         await say(interaction, "\n".join(parts))
@@ -244,4 +240,6 @@ class RenewSamples(Buttons):
 
 
 def _value(persona: Persona, field: Field) -> str:
+    if field.word == "temperament":
+        return nature_of(persona.temperament) or ITS_OWN
     return persona.name if field.word == "name" else shown_value(field, persona.card.get(field.key))

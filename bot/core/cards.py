@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -133,6 +133,23 @@ def temperament(card: Mapping[str, object]) -> Vector:
     own = extensions.get("troupe") if isinstance(extensions, Mapping) else None
     scores = parse_scores(own.get("temperament")) if isinstance(own, Mapping) else None
     return clamp(CALM) if scores is None else scores
+
+
+def nature_of(scores: Vector) -> str | None:
+    """Return the name in `TEMPERAMENTS` of a resting emotion, or None when it is another."""
+    for name, known in TEMPERAMENTS.items():
+        if all(abs(one - other) < 0.01 for one, other in zip(scores, known, strict=True)):
+            return name
+    return None
+
+
+def with_temperament(card: Mapping[str, object], scores: Sequence[float]) -> dict[str, object]:
+    """Return the card with a resting emotion where `temperament` reads it, so that it goes along with it."""
+    given = card.get("extensions")
+    extensions = dict(given) if isinstance(given, Mapping) else {}
+    own = extensions.get("troupe")
+    extensions["troupe"] = {**(own if isinstance(own, Mapping) else {}), "temperament": list(scores)}
+    return {**card, "extensions": extensions}
 
 
 def _empty() -> dict[str, Any]:

@@ -116,15 +116,6 @@ class Personas:
         """The `data` object of the persona's card as it leaves: everything there is of it."""
         return read_card({"spec": "chara_card_v3", "data": dict(persona.card)}, persona.name)[0]
 
-    async def set_temperament(self, persona_id: int, scores: Sequence[float], *, by: int = NOBODY) -> Persona:
-        """Change the resting emotion; it stands in the card, so that it goes along with it."""
-        card = dict((await self._get(persona_id)).card)
-        given = card.get("extensions")
-        extensions = dict(given) if isinstance(given, Mapping) else {}
-        own = extensions.get("troupe")
-        extensions["troupe"] = {**(own if isinstance(own, Mapping) else {}), "temperament": list(scores)}
-        return await self.replace_card(persona_id, {**card, "extensions": extensions}, by=by)
-
     # ------------------------------------------------------------ history
     async def history(self, persona_id: int) -> list[PersonaRevision]:
         """The former cards, newest first."""
@@ -147,12 +138,16 @@ class Personas:
         by: int = NOBODY,
         name: str | None = None,
         avatar: bytes | None = None,
+        temperament: Sequence[float] | None = None,
         **card_fields: object,
     ) -> Persona:
         """Change some fields; the former card stays in the history, a former name in `former_names`."""
         persona = await self._get(persona_id)
-        card = {**persona.card, **card_fields}
+        card: Mapping[str, object] = {**persona.card, **card_fields}
         changed = replace(persona, card=card)
+        if temperament is not None:
+            card = cards.with_temperament(card, temperament)
+            changed = replace(persona, card=card, temperament=cards.temperament(card))
         if name is not None and name.strip() != persona.name:
             new_name = _checked_name(name)
             changed = replace(_renamed(persona, new_name), card={**card, "name": new_name})

@@ -13,7 +13,7 @@ from bot.adapters.card_files import read_card_file
 from bot.core.cards import TEMPERAMENTS
 from tests.card_parts import packed, picture, png, text, v1, v3
 from tests.cogs.played import Played, open_played
-from tests.discord_server import DiscordServer
+from tests.discord_server import DiscordServer, Modal
 
 ENTRY = {
     "keys": ["ferry"],
@@ -133,6 +133,30 @@ async def test_history_tells_changes_and_brings_a_card_back(played: Played) -> N
     assert len(await played.troupe.personas.history(mira.id)) == 3
 
 
+def picked_in(form: Modal) -> list[str]:
+    """What the menu of temperaments shows as chosen."""
+    options = form.fields["temperament"]["options"]
+    return [one["value"] for one in options if one.get("default")]
+
+
+async def test_a_temperament_of_a_cards_own_stays_until_another_is_chosen(played: Played) -> None:
+    own = [2.0, 3.0, 2.0, 3.0, 2.0, 3.0, 2.0, 3.0]
+    card = v3(extensions={"troupe": {"temperament": own}})
+    await played.ask("persona import", card=("m.json", json.dumps(card).encode()))
+    asked = await played.moderator.slash("persona edit", played.channel, persona="Mira", page="lists")
+    form = await asked.modal()
+    assert picked_in(form) == ["as its card says"]
+    await (await played.moderator.submit_modal(form, {"tags": "river"})).answer()
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert (mira.temperament.tolist(), mira.card["tags"]) == (own, ["river"])
+    asked = await played.moderator.slash("persona edit", played.channel, persona="Mira", page="lists")
+    both = {"tags": "sea", "temperament": "fierce"}
+    await (await played.moderator.submit_modal(await asked.modal(), both)).answer()
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    assert (mira.temperament.tolist(), mira.card["tags"]) == (list(TEMPERAMENTS["fierce"]), ["sea"])
+    assert len(await played.troupe.personas.history(mira.id)) == 2
+
+
 async def test_a_former_picture_comes_back_with_its_card(played: Played) -> None:
     await played.ask("persona import", card=FILE)
     (mira,) = await played.troupe.personas.all(played.guild.id)
@@ -165,8 +189,11 @@ async def test_lists_and_the_temperament_are_edited_and_keep_revisions(played: P
     (mira,) = await played.troupe.personas.all(played.guild.id)
     assert mira.card["alternate_greetings"] == ["One.\n\nTwo lines.", "Two."]
     assert (mira.card["tags"], mira.text("creator_notes")) == (["a", "b"], "For people.")
-    gloomy = await played.ask("persona edit", persona="Mira", temperament="gloomy")
-    assert "gloomy" in gloomy.content
+    asked = await played.moderator.slash("persona edit", played.channel, persona="Mira", page="lists")
+    form = await asked.modal()
+    assert picked_in(form) == ["calm"]
+    done = await (await played.moderator.submit_modal(form, {"temperament": "gloomy"})).answer()
+    assert "changed: temperament" in done.content
     (mira,) = await played.troupe.personas.all(played.guild.id)
     assert mira.temperament.tolist() == pytest.approx(list(TEMPERAMENTS["gloomy"]))
     assert mira.card["extensions"]["depth_prompt"] == {"depth": 4}  # type: ignore[index]
