@@ -183,7 +183,7 @@ class Commands:
             cleared = await aliases.clear(self._place, MEMBER_ID)
             self._screen.line("You speak under your own name again." if cleared else "You had no alias.")
         else:
-            name = rest.removeprefix("use ").strip()
+            name = _plain(rest.removeprefix("use "), "name")
             alias = await aliases.use(self._place, MEMBER_ID, name, present_names=())
             self._screen.line(f"You speak as {alias.name} now.")
 
@@ -192,7 +192,7 @@ class Commands:
         word, _, rest = rest.partition(" ")
         match word.lower():
             case "search":
-                await self._search(rest.strip())
+                await self._search(_plain(rest, "query"))
             case "scratchpad":
                 await self._scratchpad()
             case "forget" if rest.strip().isdigit():
@@ -220,10 +220,16 @@ class Commands:
                 self._screen.line(f"  {section}")
             self._screen.line(f"    {line.text}")
 
-    async def _mood(self, name: str) -> None:
+    async def _mood(self, rest: str) -> None:
+        name = _plain(re.sub(r"^show(\s+|$)", "", rest), "persona")
         persona = await self._troupe.personas.find(self._place.space_id, name) if name else None
         for view in await self._troupe.mood(self._place, persona.id if persona else None):
             self._screen.line(mood_line(view))
+
+
+def _plain(text: str, key: str) -> str:
+    """The one argument of a command, also where it is written as in Discord: `key: text`."""
+    return re.sub(rf"^{key}\s*[:=]\s*", "", text.strip(), flags=re.IGNORECASE)
 
 
 def scene_lines(view: SceneView) -> list[str]:

@@ -109,8 +109,11 @@ async def test_commands_work_without_a_model_and_talking_gives_one_notice(root: 
 /scene list
 /alias Ana
 /alias list
+/alias use name:Captain Rook
 /alias clear
 /mood
+/mood show persona:Mira
+/memory search query:harbour
 /memory scratchpad
 /memory forget 999999
 /scene pause
@@ -134,6 +137,7 @@ Hello there?
         "Sari joins.",
         "Sari leaves.",
         "You speak as Ana now.",
+        "You speak as Captain Rook now.",
         "You speak under your own name again.",
         "Mira: ",
         "joy ",
@@ -146,6 +150,7 @@ Hello there?
         "There is no persona called “Nobody”",
     ):
         assert expected in out, f"{expected!r} is missing in:\n{out}\n{err}"
+    assert "called “show”" not in out
     assert out.splitlines()[-1].startswith("· ")
     assert out.splitlines()[-2].startswith("· There is no persona called")
 
