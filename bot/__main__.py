@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = 
     try:
         for hint in environment.misspelled(variables(), environ, arguments.env_file):
             _say(hint)
-        settings = Settings.load(environ, arguments.env_file)
+        settings = Settings.load(environ, arguments.env_file, console=arguments.command is _console)
         log.set_up(settings.log_level, settings.secrets())
         _stay_offline(settings)
         command: Callable[[Settings, argparse.Namespace], int] = arguments.command

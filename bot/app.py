@@ -24,7 +24,9 @@ from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.chat import Sampling
-from bot.core.ports import Messenger
+from bot.core.ports import (
+    Messenger,
+)
 from bot.data_lock import owned
 from bot.engine.assembly import Parts, assemble
 from bot.engine.conversation import OnStream
@@ -142,7 +144,7 @@ class _Models:
             server = _Server(local.base_url, "none", local.name, BUNDLED_QUIRKS)
             sampling, reply_tokens = BUNDLED_SAMPLING, min(reply_tokens, BUNDLED_REPLY_TOKENS)
         chat = background = await _open_chat(server, settings, store, stack)
-        if settings.llm_background_base_url or settings.llm_background_model:
+        if settings.own_background:
             background = await _open_chat(server.for_background(settings), settings, store, stack)
         context = settings.context_tokens or await chat.context_tokens() or DEFAULT_CONTEXT
         other = context if background is chat else await background.context_tokens() or DEFAULT_CONTEXT

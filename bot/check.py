@@ -49,7 +49,7 @@ async def _rows(settings: Settings) -> AsyncGenerator[Row]:
         async for row in local:
             yield row
     yield await _model_row(settings)
-    if settings.llm_background_base_url or settings.llm_background_model:
+    if settings.own_background:
         yield await _background_row(settings)
 
 

@@ -62,9 +62,20 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+def _not_bundled(name: str) -> str:
+    if name == BUNDLED:
+        raise ValueError("has no server of its own")
+    return name
+
+
 _URL = About("the address of an OpenAI-compatible server, up to /v1", "http://127.0.0.1:11434/v1")
 _KEY = About("the key of that server, one word", "sk-your-key")
 _NAME = About("a model's name as its server lists it, or `bundled`", "gpt-4o-mini")
+_OTHER_NAME = About("a model's name as its server lists it", "gpt-4o-mini")
+_NO_MODEL = (
+    "LLM_BASE_URL is not set: give the address of your language model's server (and LLM_MODEL), "
+    f"for example LLM_BASE_URL={_URL.example}, or set LLM_MODEL=bundled for a small taste without a server"
+)
 Address = Annotated[str, AfterValidator(_address)]
 Secret = Annotated[SecretStr, AfterValidator(_one_word)]
 
@@ -96,7 +107,7 @@ class Settings(BaseModel):
     ] = 0.8
     llm_background_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
     llm_background_api_key: Annotated[Secret | None, _KEY] = None
-    llm_background_model: Annotated[str | None, _NAME] = None
+    llm_background_model: Annotated[Annotated[str, AfterValidator(_not_bundled)] | None, _OTHER_NAME] = None
     context_tokens: Annotated[
         int | None, Field(ge=1024, le=2_000_000), About("the model's context in tokens, 1024 or more", "8192")
     ] = None
@@ -127,10 +138,13 @@ class Settings(BaseModel):
     ] = "info"
 
     @classmethod
-    def load(cls, environ: Mapping[str, str], env_file: Path | None = ENV_FILE) -> Self:
+    def load(
+        cls, environ: Mapping[str, str], env_file: Path | None = ENV_FILE, *, console: bool = False
+    ) -> Self:
         """Read `environ` and, for what it leaves unset or empty, `env_file` (skipped when absent).
 
-        Raises SettingsError that names every problem at once and never shows a secret.
+        Raises SettingsError that names every problem at once and never shows a secret. Among other problems
+        a token without a model is one too, unless a `console` is wanted; alone it is for `for_discord`.
         """
         read = environment.read(variables(), environ, env_file)
         found = {name.lower(): value for name, value in read.items()}
@@ -141,6 +155,8 @@ class Settings(BaseModel):
         except ValidationError as error:
             problems = [_problem(str(details["loc"][0]), found) for details in error.errors()] + problems
         if settings is None or problems:
+            if "discord_token" in found and not console and not {"llm_base_url", "llm_model"} & found.keys():
+                problems.append(_NO_MODEL)
             raise SettingsError(_joined(problems))
         return settings
 
@@ -152,17 +168,18 @@ class Settings(BaseModel):
                 "for example DISCORD_TOKEN=your-bot-token"
             )
         if self.llm_base_url is None and self.llm_model != BUNDLED:
-            raise SettingsError(
-                "LLM_BASE_URL is not set: give the address of your language model's server (and LLM_MODEL), "
-                f"for example LLM_BASE_URL={_URL.example}, or set LLM_MODEL=bundled for a small taste "
-                "without a server"
-            )
+            raise SettingsError(_NO_MODEL)
         return self
 
     @property
     def bundled_model(self) -> bool:
         """Whether replies come from the language model that is installed with the bot."""
         return self.llm_model == BUNDLED or self.llm_base_url is None
+
+    @property
+    def own_background(self) -> bool:
+        """Whether the work behind the replies asks another server, with another key, or another model."""
+        return bool(self.llm_background_base_url or self.llm_background_api_key or self.llm_background_model)
 
     @property
     def model_name(self) -> str:
@@ -213,6 +230,10 @@ def _missing(found: Mapping[str, str]) -> Iterator[str]:
             yield _needed(model, address)
     if found.get("llm_model", BUNDLED) != BUNDLED and "llm_base_url" not in found:
         yield _needed("llm_base_url", "llm_model")
+    served = "llm_base_url" in found and found.get("llm_model") != BUNDLED
+    for field in ("llm_background_model", "llm_background_api_key"):
+        if field in found and not served and "llm_background_base_url" not in found:
+            yield _needed("llm_background_base_url", field)
 
 
 def _needed(field: str, by: str) -> str:

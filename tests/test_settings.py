@@ -154,6 +154,17 @@ def test_a_token_without_a_model_says_in_one_line_what_to_set() -> None:
     assert SECRET not in text
 
 
+def test_a_token_without_a_model_is_named_among_the_other_problems() -> None:
+    wrong = {"DISCORD_TOKEN": SECRET, "CONTEXT_TOKENS": "abc"}
+    text = refused(**wrong)
+    assert "2 problems" in text
+    assert "CONTEXT_TOKENS=abc" in text
+    assert "LLM_BASE_URL is not set" in text
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(wrong, None, console=True)
+    assert "LLM_BASE_URL" not in str(caught.value)
+
+
 def test_a_token_runs_on_the_bundled_model_when_asked_to() -> None:
     settings = load(DISCORD_TOKEN=SECRET, LLM_MODEL="bundled")
     assert settings.for_discord() is settings
@@ -169,6 +180,16 @@ def test_a_model_needs_an_address_and_an_address_a_model() -> None:
     assert refused(LLM_MODEL="gpt-4o-mini").startswith("LLM_BASE_URL is not set, and LLM_MODEL needs it")
     assert refused(LLM_BASE_URL="http://h/v1").startswith("LLM_MODEL is not set, and LLM_BASE_URL needs it")
     assert "LLM_BACKGROUND_MODEL" in refused(LLM_BACKGROUND_BASE_URL="http://h/v1")
+
+
+def test_a_background_model_needs_a_server_that_has_it() -> None:
+    served = {"LLM_BASE_URL": "http://h/v1", "LLM_MODEL": "m"}
+    for variable in ("LLM_BACKGROUND_MODEL", "LLM_BACKGROUND_API_KEY"):
+        expected = f"LLM_BACKGROUND_BASE_URL is not set, and {variable} needs it"
+        assert refused(**{variable: "x"}).startswith(expected)
+        assert load(**served, **{variable: "x"}).own_background
+    assert refused(**served, LLM_BACKGROUND_MODEL="bundled").startswith("LLM_BACKGROUND_MODEL=bundled: ")
+    assert not load(**served).own_background
 
 
 def test_temperature_may_be_left_to_the_server() -> None:
