@@ -1,0 +1,68 @@
+"""Actors of places: woken on demand, retired when idle, and no message is lost between the two."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from bot.engine import actor
+from tests.engine.stage import TAVERN, Stage, open_stage
+
+IDLE_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actor, "IDLE_SECONDS", IDLE_S)
+
+
+async def asleep(stage: Stage) -> None:
+    """The place has no actor any more."""
+    await stage.quiet()
+    async with asyncio.timeout(10):
+        while stage.troupe.places.awake(TAVERN.id) is not None:
+            await asyncio.sleep(0.005)
+
+
+async def test_an_idle_place_retires_and_wakes_with_what_was_said(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, {"reply": ["Good evening.", "You asked for tea."]}) as stage:
+        await stage.scene(await stage.persona())
+        await asleep(stage)
+        stage.say("Mira, I would like some tea.")
+        await asleep(stage)
+        assert stage.messenger.texts() == ["Good evening."]
+        stage.say("Mira, what did I ask for?")
+        await asleep(stage)
+        assert stage.messenger.texts() == ["Good evening.", "You asked for tea."]
+        assert "I would like some tea" in stage.model.of("reply")[1].messages[1].content
+
+
+async def test_messages_around_the_moment_of_retiring_are_kept_once_each_in_order(tmp_path: Path) -> None:
+    pauses = random.Random(4)
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        said = [f"Line {number}." for number in range(40)]
+        retired = 0
+        for line in said:
+            stage.say(line)
+            await stage.troupe.journal.flushed()
+            await asyncio.sleep(IDLE_S * pauses.uniform(0.9, 1.1))
+            retired += stage.troupe.places.awake(TAVERN.id) is None
+        assert retired > 0
+        assert [turn.text for turn in await stage.window()] == said
+
+
+async def test_a_place_whose_reply_is_being_made_stays_awake(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, {"reply": ["At last."]}, gate=gate) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Mira, hurry!")
+        await stage.model.asked.wait()
+        await asyncio.sleep(4 * IDLE_S)
+        assert stage.troupe.places.awake(TAVERN.id) is not None
+        gate.set()
+        await stage.quiet()
+        assert stage.messenger.texts() == ["At last."]
