@@ -166,6 +166,7 @@ def _without_room(entries: Sequence[LoreEntry], progress: _Progress) -> dict[int
     """Return what fired and is left out: repeats, and the least important that do not fit."""
     dropped: dict[int, str] = {}
     left = progress.scan.budget
+    taken: dict[str, int] = {}
     said: set[str] = set()
     for index in sorted(progress.fired, key=lambda index: _importance(entries[index], index)):
         entry = entries[index]
@@ -176,8 +177,15 @@ def _without_room(entries: Sequence[LoreEntry], progress: _Progress) -> dict[int
             dropped[index] = (
                 f"{progress.fired[index]}, but it takes {cost} tokens and {max(0, left)} are left"
             )
+        elif entry.book_budget is not None and cost > entry.book_budget - taken.get(entry.book, 0):
+            rest = max(0, entry.book_budget - taken.get(entry.book, 0))
+            dropped[index] = (
+                f"{progress.fired[index]}, but it takes {cost} tokens and {rest} are left of its book's "
+                f"{entry.book_budget}"
+            )
         else:
             left -= cost
+            taken[entry.book] = taken.get(entry.book, 0) + cost
             said.add(fold(entry.content))
     return dropped
 

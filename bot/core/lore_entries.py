@@ -70,6 +70,10 @@ class LoreEntry:
     """It makes no other entry fire."""
     only_from_entries: bool = False
     """Only other entries can make it fire."""
+    book: str = ""
+    """Whose budget it shares."""
+    book_budget: int | None = None
+    """Tokens that all entries of its book may take together; None when only the whole budget counts."""
     rules: Rules = field(default_factory=Rules)
     ref: str = ""
     """How people name it, e.g. `12`, or `card 3` for the third of a card's own book."""
@@ -95,7 +99,7 @@ class LoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class BookSettings:
-    """What a lorebook says about all of its entries; None where it says nothing."""
+    """What a lorebook says about all of its entries; None where it says nothing (a budget of 0 too)."""
 
     name: str = ""
     scan_depth: int | None = None
@@ -103,7 +107,7 @@ class BookSettings:
     recursive: bool | None = None
 
 
-def read_entry(raw: Mapping[str, Any], ref: str = "") -> LoreEntry:
+def read_entry(raw: Mapping[str, Any], ref: str = "", *, book: str = "") -> LoreEntry:
     """Return the entry that an object of any of the formats describes. What is odd in it counts as absent."""
     outer = raw.get("extensions")
     more: Mapping[str, Any] = outer if isinstance(outer, Mapping) else {}
@@ -136,6 +140,8 @@ def read_entry(raw: Mapping[str, Any], ref: str = "") -> LoreEntry:
         only_from_turns=_first(raw, more, "excludeRecursion", "exclude_recursion") is True,
         stays_alone=_first(raw, more, "preventRecursion", "prevent_recursion") is True,
         only_from_entries=bool(_first(raw, more, "delayUntilRecursion", "delay_until_recursion")),
+        book=book,
+        book_budget=_whole(more.get("book_budget")) or None,
         rules=rules,
         ref=ref,
     )
@@ -165,7 +171,7 @@ def book_settings(book: Mapping[str, Any]) -> BookSettings:
     return BookSettings(
         name=_text(book.get("name")),
         scan_depth=_whole(book.get("scan_depth")),
-        budget=_whole(book.get("token_budget")),
+        budget=_whole(book.get("token_budget")) or None,
         recursive=recursive if isinstance(recursive, bool) else None,
     )
 

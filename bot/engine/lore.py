@@ -12,11 +12,23 @@ from typing import Any
 from bot.core.budgets import budgets
 from bot.core.card_file import lore_entries
 from bot.core.lore import Scan, Verdict, activate, placed
-from bot.core.lore_entries import LoreEntry, Position, book_settings, read_book, read_entry, v3_book, v3_entry
+from bot.core.lore_entries import (
+    BookSettings,
+    LoreEntry,
+    Position,
+    book_settings,
+    read_book,
+    read_entry,
+    v3_book,
+    v3_entry,
+)
 from bot.core.lore_keys import Search, pattern_of
 from bot.core.macros import Macros, expand
 from bot.core.prompting import NO_LORE, PlacedLore
-from bot.core.stores import LoreRow, LoreStore
+from bot.core.stores import (
+    LoreRow,
+    LoreStore,
+)
 from bot.core.types import Persona, Place, Scene, Turn, TurnKind
 from bot.core.window import Count, Roster
 from bot.engine.conduct import perceived
@@ -134,7 +146,10 @@ class Lore:
 
     async def _decide(self, given: _Given) -> tuple[Verdict, ...]:
         rows = await self._store.present(given.scene.space_id, given.scene.id, [given.persona.id])
-        entries = [*(read_entry(row.entry, str(row.id)) for row in rows), *_card_entries(given.persona)]
+        entries = [
+            *(read_entry(row.entry, str(row.id), book=_book(row)) for row in rows),
+            *_card_entries(given.persona),
+        ]
         if not entries:
             return ()
         macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=self._now())
@@ -185,7 +200,7 @@ class Lore:
             entries, about = read_book(book)
         except ValueError as problem:
             raise UserFacing(str(problem)) from problem
-        said = [_with_settings(entry, about.scan_depth, about.recursive) for entry in entries]
+        said = [_with_settings(entry, about) for entry in entries]
         kept = [entry for entry in said if read_entry(entry).content]
         if not kept:
             raise UserFacing("All entries of this lorebook are empty.")
@@ -293,14 +308,21 @@ def _changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return {**entry, **changes, "extensions": extensions}
 
 
-def _with_settings(entry: Mapping[str, Any], depth: int | None, recursive: bool | None) -> dict[str, Any]:
+def _book(row: LoreRow) -> str:
+    """Names the book that an entry came with; those of one name for others are other books."""
+    return f"{row.scene_id}:{row.persona_id}:{row.book}"
+
+
+def _with_settings(entry: Mapping[str, Any], about: BookSettings) -> dict[str, Any]:
     """What the book said about all of its entries stays with each, since it is stored alone."""
     given = entry.get("extensions")
     more = dict(given) if isinstance(given, Mapping) else {}
-    if depth is not None and read_entry(entry).scan_depth is None:
-        more["scan_depth"] = depth
-    if recursive is False:
+    if about.scan_depth is not None and read_entry(entry).scan_depth is None:
+        more["scan_depth"] = about.scan_depth
+    if about.recursive is False:
         more |= {"exclude_recursion": True, "prevent_recursion": True}
+    if about.budget is not None:
+        more["book_budget"] = about.budget
     return {**entry, "extensions": more} if more else dict(entry)
 
 
@@ -308,7 +330,7 @@ def _card_entries(persona: Persona) -> list[LoreEntry]:
     book = persona.card.get("character_book")
     about = book_settings(book) if isinstance(book, Mapping) else book_settings({})
     return [
-        read_entry(_with_settings(raw, about.scan_depth, about.recursive), f"{persona.name}:{number}")
+        read_entry(_with_settings(raw, about), f"{persona.name}:{number}", book="card")
         for number, raw in enumerate(lore_entries(persona.card), 1)
     ]
 

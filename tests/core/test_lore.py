@@ -196,6 +196,19 @@ def test_what_has_no_room_is_told_and_the_important_stays() -> None:
     assert "takes 5 tokens and 2 are left" in verdicts[0].why
 
 
+def test_a_book_keeps_to_its_own_budget() -> None:
+    small = {"book": "card", "book_budget": 8}
+    verdicts = look(
+        entry("low " * 4, order=1, **small),
+        entry("high " * 4, order=50, **small),
+        entry("short", order=0, **small),
+        entry("other " * 4, order=0, book="world", book_budget=8),
+        entry("free " * 40, order=0),
+    )
+    assert [one.fired for one in verdicts] == [False, True, True, True, True]
+    assert "takes 5 tokens and 3 are left of its book's 8" in verdicts[0].why
+
+
 def test_nothing_ever_passes_the_budget() -> None:
     verdicts = look(*(entry(f"word{number} " * (number % 7 + 1)) for number in range(60)), budget=50)
     assert sum(words(one.text) + 1 for one in verdicts if one.fired) <= 50
@@ -376,6 +389,7 @@ def test_a_book_speaks_for_all_its_entries() -> None:
         {"name": "W", "scan_depth": 9, "token_budget": 500, "recursive_scanning": False, "entries": [{}]}
     )
     assert (settings.scan_depth, settings.budget, settings.recursive) == (9, 500, False)
+    assert read_book({"token_budget": 0, "entries": [{}]})[1].budget is None
     for bad in (None, [], {}, {"entries": []}, {"entries": [1]}, {"entries": "x"}):
         with pytest.raises(ValueError, match="no lore entries"):
             read_book(bad)

@@ -81,6 +81,29 @@ async def test_the_budget_holds_and_explain_tells_what_it_dropped(tmp_path: Path
         assert "left" in verdicts[0].why
 
 
+async def test_books_of_cards_and_files_keep_to_their_token_budget(tmp_path: Path) -> None:
+    def book(word: str) -> dict[str, object]:
+        entries = [
+            {"keys": ["ferry"], "content": f"{word} {n}. " * 8, "insertion_order": n} for n in range(4)
+        ]
+        return {"name": word, "token_budget": 60, "entries": entries}
+
+    async with open_stage(tmp_path) as stage:
+        card, _ = read_card(v3(character_book=book("Card")))
+        await stage.scene(await stage.troupe.personas.add(9, card))
+        await stage.troupe.lore.import_book(GUILD, book("World"))
+        _, last = await prompt_of(stage, "Mira, the ferry!")
+        _, verdicts = await stage.troupe.lore.explain(TAVERN)
+        for word in ("Card", "World"):
+            own = [one for one in verdicts if one.text.startswith(word)]
+            told = [one.fired for one in own]
+            assert told == sorted(told)  # the highest order stays
+            assert 0 < sum(told) < 4
+            assert "of its book's 60" in own[0].why
+            assert f"{word} 3." in last
+            assert f"{word} 0." not in last
+
+
 async def test_explain_says_why_and_needs_a_scene(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         with pytest.raises(UserFacing, match="/scene start"):
