@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from bot.core.lore_decorators import Rules, read_decorators
 
 DEFAULT_DEPTH: Final = 4
 DEFAULT_ORDER: Final = 100
 LONGEST_TEXT: Final = 40_000
+LARGEST_NUMBER: Final = 10**12
 _WORLD_ONLY: Final = ("key", "keysecondary")
 
 
@@ -237,11 +238,16 @@ def _text(value: object) -> str:
 
 
 def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+    return value if _counts(value) else default
 
 
 def _whole(value: object) -> int | None:
-    return max(0, int(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return max(0, int(value)) if _counts(value) else None
+
+
+def _counts(value: object) -> TypeGuard[float]:
+    """Whether it is a number that anybody could mean: files may hold infinities and a thousand digits."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
 
 
 def _hashable(value: object) -> Any:

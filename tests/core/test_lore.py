@@ -407,6 +407,17 @@ scan_depth use_regex secondary_keys keysecondary comment name priority depth sel
 KEYS = st.sampled_from(ODD_KEYS.split())
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 10**400, -(10**400)])
+def test_numbers_that_nobody_means_count_as_absent(number: float) -> None:
+    plain = {"keys": ["ferry"], "content": "It never moors."}
+    more = dict.fromkeys(("scan_depth", "depth", "probability", "book_budget"), number)
+    odd = {**plain, "insertion_order": number, "priority": number, "extensions": more}
+    assert read_entry(odd) == read_entry(plain)
+    about = {"token_budget": number, "scan_depth": number, "entries": [plain]}
+    settings = read_book(about)[1]
+    assert (settings.budget, settings.scan_depth) == (None, None)
+
+
 @given(st.dictionaries(KEYS, JSON | st.floats()))
 def test_no_entry_however_odd_breaks_reading_or_firing(raw: dict[str, Any]) -> None:
     read = read_entry(raw)
