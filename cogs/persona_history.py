@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 from discord import app_commands, ui
 from discord.ext import commands
 
-from bot.core.stores import PersonaRevision
+from bot.core.stores import (
+    PersonaRevision,
+)
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, text_file, think
 from cogs.names import Choices, here, persona_choices
@@ -70,10 +72,10 @@ class RestoreChoice(Buttons):
     @ui.select(placeholder="Bring back …")
     async def chosen(self, interaction: Asked, select: ui.Select[RestoreChoice]) -> None:
         """The present version becomes part of the history."""
-        self.stop()
         await interaction.response.defer()
         number = int(select.values[0])
         restored = await self._troupe.personas.restore(self._persona.id, number, by=interaction.user.id)
+        self.stop()
         await interaction.edit_original_response(
             content=f"**{restored.name}** is again as in revision `{number}`. What it was until now is "
             f"revision `{restored.revision - 1}`.",

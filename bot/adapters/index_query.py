@@ -6,7 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bot.core.ports import Scope
+from bot.core.ports import (
+    Scope,
+)
 from bot.core.vectors import Vector
 
 

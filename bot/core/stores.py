@@ -1,4 +1,4 @@
-"""Further stores that the engine asks for: persona revisions and lore. Adapters fulfil them."""
+"""What the engine asks of the database, as narrow protocols; `adapters/sql_store` fulfils them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,161 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from bot.core.ports import PersonaStore
-from bot.core.types import Persona
+from bot.core.events import MessageEdited, MessagesDeleted
+from bot.core.types import (
+    Alias,
+    Line,
+    LiveScene,
+    Memory,
+    MemoryDraft,
+    OutboxRow,
+    Persona,
+    Place,
+    Scene,
+    Scratchpad,
+    Story,
+    StyleSample,
+    Trigger,
+    Turn,
+    TurnDraft,
+)
+from bot.core.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A new turn, or an old one when `message_id` was known already (`fresh` False)."""
+
+    turn: Turn
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Turns whose text changed or which are gone (`turn.text` is then empty), and what went with them."""
+
+    turns: tuple[Turn, ...]
+    removed: bool
+    scene_ids: tuple[int, ...] = ()
+    memory_ids: tuple[int, ...] = ()
+    """Memories that no longer exist or must be encoded again; results must not show them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostEntry:
+    """A turn to be stored and how far the place has been read."""
+
+    draft: TurnDraft
+
+
+JournalEntry = PostEntry | MessageEdited | MessagesDeleted
+JournalOutcome = Recorded | Changed | None
+
+
+class TurnStore(Protocol):
+    """Turns, their messages and the outbox."""
+
+    async def commit(self, entries: Sequence[JournalEntry]) -> list[JournalOutcome]:
+        """All entries in one transaction, in order, idempotent by message id; one outcome each.
+
+        Moves `seen_until` of the places. An edit or deletion removes at once every scratchpad line, snapshot,
+        fact and sample that names the turn, in every revision, and makes the other turns of those lines
+        uncovered again; a deleted turn keeps its row (ids, marks) and loses its text and name.
+        None for messages that are no turn."""
+
+    async def commit_reply(
+        self, draft: TurnDraft, parts: Sequence[str], answers: Collection[int]
+    ) -> tuple[Turn, tuple[OutboxRow, ...]]:
+        """A persona's turn, its outbox rows and `answered_by` of the turns it answers, in one transaction."""
+
+    async def settle(self, turn_ids: Collection[int], answered_by: int = -1) -> None:
+        """Marks turns as answered (by a notice when -1)."""
+
+    async def sent(self, outbox_id: int, message_id: int) -> None:
+        """The row became this message: closes the row, adds the id to the turn's messages."""
+
+    async def abandon(self, outbox_id: int) -> None:
+        """Closes a row that will not be sent any more; a turn none of whose rows was sent is removed."""
+
+    async def open_outbox(self) -> list[OutboxRow]: ...
+
+    async def newest(self, scene_id: int, limit: int) -> list[Turn]:
+        """The newest living turns of a scene, oldest first."""
+
+    async def uncovered(self, scene_id: int, limit: int) -> list[Turn]:
+        """The oldest living in-character or narration turns that no revision covers, oldest first."""
+
+    async def count_uncovered(self, scene_id: int) -> int: ...
+
+    async def waiting(self) -> list[tuple[int, int, int]]:
+        """(place id, scene id, number of uncovered turns) of every scene that has some."""
+
+    async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
+        """Members' living turns without an answer, newer than `since`, oldest first."""
+
+    async def speakers(self, scene_id: int) -> list[tuple[int, str]]:
+        """(owner id, speaker name) of the members' living turns, in the order they first spoke."""
+
+    async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]: ...
+    async def by_message(self, message_id: int) -> Turn | None: ...
+
+
+class SceneStore(Protocol):
+    """Places, stories, scenes, casts, aliases, scratchpads, moods."""
+
+    async def live(self) -> list[tuple[Place, LiveScene]]:
+        """Every place with an active scene (paused ones too), for start-up."""
+
+    async def place(self, place_id: int) -> Place | None:
+        """A place that ever had a scene."""
+
+    async def places(self) -> list[Place]:
+        """All of them."""
+
+    async def seen_until(self, place_id: int) -> int: ...
+
+    async def start(
+        self, place: Place, *, name: str, location: str, situation: str, story: str | None, after: int
+    ) -> Scene:
+        """A new active scene (the former one waits). `story` None continues the place's latest story; else
+        that one, made when new. `seen_until` is raised to `after`, the message id to record from."""
+
+    async def activate(self, scene_id: int, *, after: int) -> Scene: ...
+
+    async def update(self, scene_id: int, **changes: object) -> Scene:
+        """name, location, situation, story_time, active, paused."""
+
+    async def get(self, scene_id: int) -> Scene | None: ...
+
+    async def of_place(self, place_id: int) -> list[Scene]:
+        """Newest first."""
+
+    async def stories(self, place_id: int) -> list[Story]: ...
+
+    async def join(self, scene_id: int, persona_id: int) -> Scene: ...
+    async def leave(self, scene_id: int, persona_id: int) -> Scene: ...
+    async def aliases(self, scene_id: int) -> list[Alias]: ...
+    async def set_alias(self, alias: Alias) -> None: ...
+    async def clear_alias(self, scene_id: int, owner_id: int) -> bool: ...
+    async def scratchpad(self, scene_id: int) -> Scratchpad: ...
+
+    async def revisions(self, scene_id: int, limit: int) -> list[Scratchpad]: ...
+
+    async def rewrite(
+        self,
+        before: Scratchpad,
+        lines: Sequence[Line],
+        covers: Collection[int],
+        memories: Sequence[MemoryDraft],
+        triggers: Sequence[Trigger] = (),
+    ) -> Scratchpad | None:
+        """A new revision, `covered_by` of the turns, memories (snapshots, facts), triggers: all or nothing.
+        None when `before` is not the newest or a turn named here was edited or deleted meanwhile."""
+
+    async def moods(self, scene_id: int) -> dict[int, str]:
+        """Persona id to the JSON of `bot.core.mood`."""
+
+    async def set_mood(self, scene_id: int, persona_id: int, mood: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +177,26 @@ class PersonaRevision:
     """Whether the picture was replaced as well."""
 
 
-class PersonasWithHistory(PersonaStore, Protocol):
-    """Personas, and what they were before."""
+class PersonaStore(Protocol):
+    """Personas, what they were before, and their style samples."""
+
+    async def create(self, persona: Persona) -> Persona:
+        """`id` 0 in. `bot.errors.NameTaken` when another of the space has the name, case and width folded."""
+
+    async def update(self, persona: Persona) -> Persona:
+        """Stores all fields, raises `revision`, keeps the former card in the history."""
+
+    async def delete(self, persona_id: int) -> None: ...
+
+    async def get(self, persona_id: int) -> Persona | None: ...
+
+    async def named(self, space_id: int, name: str) -> Persona | None: ...
+
+    async def of_space(self, space_id: int) -> list[Persona]: ...
+
+    async def samples(self, persona_id: int) -> list[StyleSample]: ...
+    async def add_sample(self, persona_id: int, text: str, turn_id: int | None) -> None: ...
+    async def drop_samples(self, persona_id: int) -> None: ...
 
     async def revisions(self, persona_id: int, limit: int = 100) -> list[PersonaRevision]:
         """The former cards, newest first. A change of the picture alone keeps the former card as well."""
@@ -34,6 +205,82 @@ class PersonasWithHistory(PersonaStore, Protocol):
 
     async def picture_at(self, persona_id: int, number: int) -> bytes | None:
         """The picture that the persona had in that revision; None when it had a drawn one."""
+
+
+class MemoryStore(Protocol):
+    """Long-term memories, and the work that the index still has to do."""
+
+    async def by_ids(self, memory_ids: Collection[int]) -> list[Memory]: ...
+
+    async def of_story(self, story_id: int, *, after_id: int = 0, limit: int = 2000) -> list[Memory]:
+        """Living memories by id, for building the lexical index in pages."""
+
+    async def audiences_with(self, persona_id: int) -> tuple[int, ...]: ...
+
+    async def audiences_of(self, story_id: int) -> tuple[int, ...]:
+        """Every audience that a memory of the story has."""
+
+    async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
+
+    async def remove(self, memory_ids: Collection[int]) -> None:
+        """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text."""
+
+    async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
+        """Memories that this encoder has not indexed yet, oldest first."""
+
+    async def indexed(
+        self,
+        encoder_id: str,
+        emotions: Mapping[int, tuple[Vector, str]],
+        memory_ids: Collection[int],
+        triggers: Mapping[int, tuple[str, ...]] | None = None,
+    ) -> None:
+        """Marks them, unless their `triggers` are other ones by now; stores the emotion where the memory has
+        none from a better source."""
+
+    async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
+        """Turn id to the id of the memory made with it; turns that are gone are left out."""
+
+    async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+        """Texts that are further keys of memories, by memory id; where there are none it is left out."""
+
+    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
+        """By turn id: the model's numbers replace the head's."""
+
+    async def to_erase(self, limit: int) -> list[tuple[int, int]]:
+        """(space_id, memory_id) pairs whose keys must leave the index."""
+
+    async def erased(self, memory_ids: Collection[int]) -> None: ...
+
+    async def to_rewrite(self) -> list[tuple[int, datetime]]:
+        """Spaces from whose index rows were removed, and since when their bytes wait to be rewritten."""
+
+    async def rewritten(self, space_id: int, before: datetime) -> None: ...
+
+    async def restart_index(self, encoder_id: str) -> int:
+        """Forgets all marks so that everything is indexed again; how many memories wait."""
+
+    async def count_to_index(self, encoder_id: str) -> int: ...
+
+
+class SettingsStore(Protocol):
+    """Settings of guilds and places, usage counters, small values of the bot's own."""
+
+    async def options(self, space_id: int) -> dict[tuple[int, str], str]:
+        """(place id or 0 for the whole space, key) to the stored text."""
+
+    async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None: ...
+
+    async def reserve(
+        self, space_id: int, day: str, tokens: int, *, space_limit: int, total_limit: int
+    ) -> bool:
+        """Adds tokens to the day's counters unless a limit (0 = none) would be passed."""
+
+    async def correct(self, space_id: int, day: str, difference: int) -> None: ...
+
+    async def used(self, space_id: int, day: str) -> int: ...
+    async def value(self, key: str) -> str | None: ...
+    async def set_value(self, key: str, value: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

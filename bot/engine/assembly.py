@@ -16,14 +16,18 @@ from bot.core.ports import (
     EmotionScorer,
     Encoder,
     MemoryIndex,
-    MemoryStore,
     Messenger,
+)
+from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
+from bot.core.stores import (
+    LoreStore,
+    MemoryStore,
+    PastStore,
+    PersonaStore,
     SceneStore,
     SettingsStore,
     TurnStore,
 )
-from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
-from bot.core.stores import LoreStore, PastStore, PersonasWithHistory
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.aliases import Aliases
@@ -74,7 +78,7 @@ class Store(Protocol):
     @property
     def scenes(self) -> SceneStore: ...
     @property
-    def personas(self) -> PersonasWithHistory: ...
+    def personas(self) -> PersonaStore: ...
     @property
     def memories(self) -> MemoryStore: ...
     @property

@@ -12,9 +12,14 @@ from datetime import datetime, timedelta
 from bot.core import mood as moods
 from bot.core.events import MessagePosted
 from bot.core.mood import Mood
-from bot.core.ports import Changed, PersonaStore, SceneStore, TurnStore
 from bot.core.prompting import greeting
 from bot.core.splitting import split
+from bot.core.stores import (
+    Changed,
+    PersonaStore,
+    SceneStore,
+    TurnStore,
+)
 from bot.core.turn_taking import Decision, ReplyMode, decide
 from bot.core.types import NOBODY, OutboxRow, Persona, Place, Scratchpad, Turn, TurnDraft, TurnKind
 from bot.core.window import Speaker, speaker_of

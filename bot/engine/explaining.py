@@ -12,10 +12,13 @@ from typing import Any
 from bot.core.emotion import as_list
 from bot.core.explanations import Asides, Explanation, ExplanationStore, memory_ids, numbers
 from bot.core.mood import current
-from bot.core.ports import MemoryStore, TurnStore
 from bot.core.prompting import Prompt
 from bot.core.query_hints import is_question
 from bot.core.spontaneous import COOLDOWN_TURNS
+from bot.core.stores import (
+    MemoryStore,
+    TurnStore,
+)
 from bot.core.types import Memory, Place, Turn
 from bot.core.using import taken
 from bot.engine.recalling import Recollection

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.core.chat import Completion
-from bot.core.ports import SettingsStore
+from bot.core.stores import (
+    SettingsStore,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.core.options import OPTIONS
-from bot.core.ports import SettingsStore
+from bot.core.stores import (
+    SettingsStore,
+)
 from bot.errors import UserFacing
 
 

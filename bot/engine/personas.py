@@ -11,7 +11,10 @@ from bot.core import cards
 from bot.core.budgets import Budgets
 from bot.core.card_file import read_card
 from bot.core.names import fold
-from bot.core.stores import PersonaRevision, PersonasWithHistory
+from bot.core.stores import (
+    PersonaRevision,
+    PersonaStore,
+)
 from bot.core.types import NOBODY, Persona, StyleSample
 from bot.core.window import Count
 from bot.engine.actor import Change
@@ -31,7 +34,7 @@ class Personas:
     def __init__(
         self,
         *,
-        store: PersonasWithHistory,
+        store: PersonaStore,
         places: Places,
         conduct: Conduct,
         live: LiveScenes,
@@ -207,7 +210,8 @@ class Personas:
             return ""
         return (
             f"Its texts take about {tokens:,} tokens, and the model's context has room for "
-            f"{self._card_room:,} of a card: what stands last in them is left out of prompts. Shorten them with `/persona edit`."
+            f"{self._card_room:,} of a card: what stands last in them is left out of prompts. "
+            "Shorten them with `/persona edit`."
         )
 
     async def by_id(self, persona_id: int) -> Persona:
@@ -241,7 +245,7 @@ def _shown_name(card: Mapping[str, object]) -> str:
 
 def _checked_name(name: str) -> str:
     name = " ".join(name.split())
-    if not name:
+    if not fold(name):  # invisible characters alone would be a name that nobody can choose or see
         raise UserFacing("A persona needs a name of 1 to 80 characters.")
     if len(name) > NAME_LIMIT:
         raise UserFacing(f"That name has {len(name)} characters; a persona's name has at most {NAME_LIMIT}.")

@@ -8,8 +8,11 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Final
 
-from bot.core.ports import SceneStore, SettingsStore
 from bot.core.privacy import PrivacyStore
+from bot.core.stores import (
+    SceneStore,
+    SettingsStore,
+)
 from bot.engine.options import Options
 from bot.engine.privacy import Privacy
 

@@ -28,7 +28,7 @@ _LEAVING = sa.select(erasures.c.memory_id).where(erasures.c.erased_at.is_(None))
 
 
 class SqlMemories:
-    """Fulfils `bot.core.ports.MemoryStore`."""
+    """Fulfils `bot.core.stores.MemoryStore`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

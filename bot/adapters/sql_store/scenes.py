@@ -17,7 +17,7 @@ _CHANGEABLE = frozenset({"name", "location", "situation", "story_time", "active"
 
 
 class SqlScenes:
-    """Fulfils `bot.core.ports.SceneStore`. A scene id that is unknown raises StorageError."""
+    """Fulfils `bot.core.stores.SceneStore`. A scene id that is unknown raises StorageError."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

@@ -13,7 +13,7 @@ _EVERYWHERE = 0  # the space id under which a day's total is counted
 
 
 class SqlSettings:
-    """Fulfils `bot.core.ports.SettingsStore`."""
+    """Fulfils `bot.core.stores.SettingsStore`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

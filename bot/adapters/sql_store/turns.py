@@ -12,7 +12,10 @@ from bot.adapters.sql_store import journal, outbox
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import turn_messages, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of, turns_by_ids
-from bot.core.ports import JournalEntry, JournalOutcome
+from bot.core.stores import (
+    JournalEntry,
+    JournalOutcome,
+)
 from bot.core.types import OutboxRow, Turn, TurnDraft, TurnKind
 
 _UNCOVERED = sa.and_(
@@ -24,7 +27,7 @@ _UNCOVERED = sa.and_(
 
 
 class SqlTurns:
-    """Fulfils `bot.core.ports.TurnStore`."""
+    """Fulfils `bot.core.stores.TurnStore`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
