@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -301,6 +302,31 @@ async def test_the_models_feelings_replace_the_heads_for_the_turns_it_names(tmp_
         assert np.allclose(emotion, [1, 2, 6, 3, 8, 1, 2, 4])
         assert str(memories[1].emotion_source).startswith("model:")
         assert memories[2].emotion is None
+
+
+async def test_the_papers_way_scores_every_text_in_a_call_of_its_own(tmp_path: Path) -> None:
+    def scored(prompt: Prompt) -> str:
+        numbers = re.findall(r"^\[(\d+)\]", prompt.messages[-1].content, re.MULTILINE)
+        texts = [
+            {"turn": int(number), "reason": "grieves", "scores": [1, 2, 6, 3, 9, 1, 2, int(number) % 10 + 1]}
+            for number in numbers
+        ]
+        return json.dumps({"texts": texts})
+
+    script = {"memory": [notes(emotions=[])], "emotion": scored}
+    async with open_stage(tmp_path, script, score_emotions=True) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("I lost the silver key.")
+        await talk(stage, 9)
+        await until_covered(stage)
+        (prompt,) = stage.model.of("emotion")
+        assert "in a few words why" in prompt.text
+        turns = [memory for memory in await stage.store.memories.of_story(1) if memory.turn_id]
+        assert len(turns) == 10
+        for memory in turns:
+            assert memory.emotion is not None
+            assert list(memory.emotion)[:5] == [1, 2, 6, 3, 9]
+            assert memory.emotion_source == "model:scripted"
 
 
 async def test_a_sample_is_not_replayed_in_another_channel(tmp_path: Path) -> None:
