@@ -131,6 +131,30 @@ async def test_a_lost_index_is_built_again_at_the_next_start(
         assert await found(app, "a small cat") == ["My kitten hid under the stove."]
 
 
+@pytest.mark.parametrize("variables", [("BASE_URL", "MODEL", "API_KEY"), ("MODEL",), ("API_KEY",)])
+async def test_the_work_behind_the_replies_goes_to_its_own_model(
+    tmp_path: Path, model_server: ModelServer, variables: tuple[str, ...]
+) -> None:
+    async with ModelServer() as other:
+        values = {"BASE_URL": other.url, "MODEL": "small", "API_KEY": "second-key"}
+        own = {f"LLM_BACKGROUND_{name}": values[name] for name in variables}
+        async with running(tmp_path, model_server, LLM_API_KEY="first-key", **own) as (app, messenger):
+            await start_scene(app)
+            for number in range(10):
+                say(app, messenger, f"Mira, the {number}th cup is empty.")
+            async with asyncio.timeout(60):
+                while not (other.of("memory") + model_server.of("memory") and model_server.of("reply")):
+                    await asyncio.sleep(0.05)
+        asked = other if "BASE_URL" in variables else model_server
+        notes, reply = asked.of("memory")[0], model_server.of("reply")[0]
+        assert other.of("reply") == []
+        assert reply.headers["authorization"] == "Bearer first-key"
+        assert reply.body["model"] == "scripted"
+        key = "second-key" if "API_KEY" in variables else "first-key"
+        assert notes.headers["authorization"] == f"Bearer {key}"
+        assert notes.body["model"] == ("small" if "MODEL" in variables else "scripted")
+
+
 async def test_a_second_process_does_not_get_the_folder(tmp_path: Path, model_server: ModelServer) -> None:
     async with running(tmp_path, model_server):
         with pytest.raises(AlreadyOwned):
