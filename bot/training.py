@@ -41,6 +41,6 @@ async def train_head(settings: Settings, files: Sequence[Path], out: Path | None
             )
         except (OSError, ValueError) as problem:
             raise SettingsError(f"The files cannot be used: {problem}") from problem
-    screen.line(", ".join(f"{name} {value:.3f}" for name, value in figures.items()))
+    screen.line(", ".join(f"{name} {round(value, 3):g}" for name, value in figures.items()))
     screen.line(f"The head is in {target}")
     return 0
