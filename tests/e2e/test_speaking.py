@@ -202,3 +202,19 @@ async def test_a_card_of_another_space_stays_there(table: Table) -> None:
     assert "The saffron is mine." not in prompt.text
     assert f"Mira of {table.guild.name}." not in prompt.text
     assert "saffron is mine" not in await other.use("memory search", away, query="Whose is the saffron?")
+
+
+async def test_two_members_of_one_display_name_are_told_apart(table: Table) -> None:
+    inn, first, second = table.channel(), table.member("Robin"), table.member("Robin")
+    table.stage.model.set_script("reply", plain)
+    await table.persona("Mira", inn)
+    await table.scene("Feast", inn)
+    await first.say(inn, "I brought the lute.")
+    await second.say(inn, "I brought the drum.")
+    await table.talk(first, inn, "Mira, who plays what?", "Mira")
+    shown = window(table.prompts()[-1]).splitlines()
+    assert "Robin: I brought the lute." in shown
+    assert "Robin (2): I brought the drum." in shown
+    assert "Robin: Mira, who plays what?" in shown
+    await table.talk(second, inn, "Mira, and I?", "Mira")
+    assert "Robin (2): Mira, and I?" in window(table.prompts()[-1]).splitlines()
