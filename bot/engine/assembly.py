@@ -30,6 +30,7 @@ from bot.core.stores import (
 )
 from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
+from bot.engine.addressing import Addressing
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
@@ -203,6 +204,7 @@ def assemble(parts: Parts) -> Troupe:
         wake_indexer=indexer.wake,
         now=now,
     )
+    addressing = Addressing(turns=store.turns, options=options, notices=notices, now=now)
     conduct = Conduct(
         turns=store.turns,
         scenes=store.scenes,
@@ -210,6 +212,7 @@ def assemble(parts: Parts) -> Troupe:
         options=options,
         live=live,
         words=words,
+        addressing=addressing,
         delivery=delivery,
         notices=notices,
         summariser=summariser,
@@ -351,7 +354,7 @@ def assemble(parts: Parts) -> Troupe:
             options=options,
             now=now,
         ),
-        overheard=Overheard(journal=journal, places=places, conduct=conduct),
+        overheard=Overheard(journal=journal, places=places, addressing=addressing, now=now),
         health_report=Health(
             model=health,
             encoder=parts.encoder,

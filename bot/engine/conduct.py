@@ -20,9 +20,9 @@ from bot.core.stores import (
     SceneStore,
     TurnStore,
 )
-from bot.core.turn_taking import Decision, ReplyMode, decide
 from bot.core.types import NOBODY, OutboxRow, Persona, Place, Scratchpad, Turn, TurnDraft, TurnKind
 from bot.core.window import Speaker, speaker_of
+from bot.engine.addressing import Addressing
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
@@ -71,6 +71,7 @@ class Conduct:
         options: Options,
         live: LiveScenes,
         words: StoryWords,
+        addressing: Addressing,
         delivery: Delivery,
         notices: Notices,
         summariser: Summariser,
@@ -84,6 +85,7 @@ class Conduct:
         self._options = options
         self._live = live
         self._words = words
+        self._addressing = addressing
         self._delivery = delivery
         self._notices = notices
         self._summariser = summariser
@@ -129,7 +131,7 @@ class Conduct:
         being_answered = {turn.id for turn in reply.request.answers} if reply else set()
         for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
             if turn.id not in being_answered:
-                await self.consider(state, turn)
+                await self._addressing.consider(state, turn)
 
     async def take_notes(self, state: PlaceState, scratchpad: Scratchpad) -> None:
         """Show these notes from now on, each to those who witnessed what it comes from."""
@@ -159,56 +161,7 @@ class Conduct:
             return  # the load that woke this actor had read it already
         self._append(state, turn)
         if turn.created_at >= self.now() - ANSWER_WITHIN:
-            await self.consider(state, turn)
-
-    async def consider(self, state: PlaceState, turn: Turn) -> None:
-        """Decide who answers a turn; it waits for its answer then."""
-        decision = await self._decide(state, turn)
-        if decision.persona_id is not None:
-            await self._address(state, turn, decision.persona_id)
-        elif decision.reason.worth_telling:
-            await self._turns.settle([turn.id])
-            self._notices.unanswerable(state.place, decision.reason, turn)
-
-    async def _decide(self, state: PlaceState, turn: Turn) -> Decision:
-        assert state.scene is not None
-        options = self._options.known(state.place.space_id, state.place.id)
-        return decide(
-            turn,
-            scene=state.scene,
-            cast=state.cast,
-            reply_mode=ReplyMode(str(options["reply_mode"])),
-            last_speaker_persona_id=state.last_speaker,
-            replied_persona_id=await self._replied_persona(state, turn),
-        )
-
-    async def _replied_persona(self, state: PlaceState, turn: Turn) -> int | None:
-        if turn.reply_to is None:
-            return None
-        for known in reversed(state.window):
-            if turn.reply_to in known.message_ids:
-                return known.persona_id
-        found = await self._turns.by_message(turn.reply_to)
-        return found.persona_id if found else None
-
-    async def _address(self, state: PlaceState, turn: Turn, persona_id: int) -> None:
-        options = self._options.known(state.place.space_id, state.place.id)
-        if self._cooling(state, turn, float(str(options["member_cooldown_s"]))):
-            await self._turns.settle([turn.id])
-            return
-        wait = 0.0
-        if not turn.proxied and self._options.proxies_seen(state.place.space_id):
-            wait = float(str(options["proxy_wait"]))
-        state.pending.append(Address(turn, persona_id, self.now() + timedelta(seconds=wait)))
-
-    def _cooling(self, state: PlaceState, turn: Turn, seconds: float) -> bool:
-        answered = state.answered_at.get(turn.owner_id)
-        if not seconds or answered is None or (self.now() - answered).total_seconds() >= seconds:
-            return False
-        if turn.owner_id not in state.cooled:
-            state.cooled.add(turn.owner_id)
-            self._notices.cooldown(state.place, turn, seconds)
-        return True
+            await self._addressing.consider(state, turn)
 
     async def changed(self, state: PlaceState, changed: Changed) -> None:
         """Edits and deletions reach the window, the notes, those who wait, and a prompt in flight."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Final
 
 from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
@@ -11,7 +13,8 @@ from bot.core.stores import (
     Changed,
 )
 from bot.core.types import LiveScene, Turn, TurnDraft
-from bot.engine.conduct import ANSWER_WITHIN, Conduct
+from bot.engine.addressing import Addressing
+from bot.engine.conduct import ANSWER_WITHIN
 from bot.engine.journal import Journal, draft_of
 from bot.engine.places import Places
 from bot.engine.state import PlaceState, is_unwritten
@@ -23,15 +26,18 @@ _KEPT: Final = 1000
 class Overheard:
     """Turns with negative ids (of their messages) that only the place's waiting list knows."""
 
-    def __init__(self, *, journal: Journal, places: Places, conduct: Conduct) -> None:
+    def __init__(
+        self, *, journal: Journal, places: Places, addressing: Addressing, now: Callable[[], datetime]
+    ) -> None:
         self._journal = journal
         self._places = places
-        self._conduct = conduct
+        self._addressing = addressing
+        self._now = now
         self._heard: OrderedDict[int, None] = OrderedDict()
 
     def hear(self, event: MessagePosted, live: LiveScene) -> None:
         """Let the place decide who answers; nothing else remembers the message."""
-        if event.message_id in self._heard or event.created_at < self._conduct.now() - ANSWER_WITHIN:
+        if event.message_id in self._heard or event.created_at < self._now() - ANSWER_WITHIN:
             return
         self._heard[event.message_id] = None
         if len(self._heard) > _KEPT:
@@ -40,7 +46,7 @@ class Overheard:
 
         async def consider(state: PlaceState) -> None:
             if state.scene is not None and state.scene.id == turn.scene_id and not state.scene.paused:
-                await self._conduct.consider(state, turn)
+                await self._addressing.consider(state, turn)
 
         self._journal.then(lambda: self._places.later(event.place, consider))
 

@@ -64,7 +64,7 @@ class Personas:
         card = cards.new_card(
             name=name, description=description, personality=personality, greeting=greeting, examples=examples
         )
-        return await self.add(space_id, card, by=by)
+        return await self.add(space_id, card, by=by, name=name)
 
     async def add(
         self,

@@ -1,0 +1,74 @@
+"""Decides who answers a turn, and from when on it waits for its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from bot.core.stores import TurnStore
+from bot.core.turn_taking import Decision, ReplyMode, decide
+from bot.core.types import Turn
+from bot.engine.notices import Notices
+from bot.engine.options import Options
+from bot.engine.state import Address, PlaceState
+
+
+class Addressing:
+    """Turn taking with the settings of the place. Every method runs inside the actor of its state."""
+
+    def __init__(
+        self, *, turns: TurnStore, options: Options, notices: Notices, now: Callable[[], datetime]
+    ) -> None:
+        self._turns = turns
+        self._options = options
+        self._notices = notices
+        self._now = now
+
+    async def consider(self, state: PlaceState, turn: Turn) -> None:
+        """Decide who answers a turn; it waits for its answer then."""
+        decision = await self._decide(state, turn)
+        if decision.persona_id is not None:
+            await self._address(state, turn, decision.persona_id)
+        elif decision.reason.worth_telling:
+            await self._turns.settle([turn.id])
+            self._notices.unanswerable(state.place, decision.reason, turn)
+
+    async def _decide(self, state: PlaceState, turn: Turn) -> Decision:
+        assert state.scene is not None
+        options = self._options.known(state.place.space_id, state.place.id)
+        return decide(
+            turn,
+            scene=state.scene,
+            cast=state.cast,
+            reply_mode=ReplyMode(str(options["reply_mode"])),
+            last_speaker_persona_id=state.last_speaker,
+            replied_persona_id=await self._replied_persona(state, turn),
+        )
+
+    async def _replied_persona(self, state: PlaceState, turn: Turn) -> int | None:
+        if turn.reply_to is None:
+            return None
+        for known in reversed(state.window):
+            if turn.reply_to in known.message_ids:
+                return known.persona_id
+        found = await self._turns.by_message(turn.reply_to)
+        return found.persona_id if found else None
+
+    async def _address(self, state: PlaceState, turn: Turn, persona_id: int) -> None:
+        options = self._options.known(state.place.space_id, state.place.id)
+        if self._cooling(state, turn, float(str(options["member_cooldown_s"]))):
+            await self._turns.settle([turn.id])
+            return
+        wait = 0.0
+        if not turn.proxied and self._options.proxies_seen(state.place.space_id):
+            wait = float(str(options["proxy_wait"]))
+        state.pending.append(Address(turn, persona_id, self._now() + timedelta(seconds=wait)))
+
+    def _cooling(self, state: PlaceState, turn: Turn, seconds: float) -> bool:
+        answered = state.answered_at.get(turn.owner_id)
+        if not seconds or answered is None or (self._now() - answered).total_seconds() >= seconds:
+            return False
+        if turn.owner_id not in state.cooled:
+            state.cooled.add(turn.owner_id)
+            self._notices.cooldown(state.place, turn, seconds)
+        return True
