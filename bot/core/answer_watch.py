@@ -7,6 +7,8 @@ from typing import Final
 from bot.core.repeats import LOOP_SEEN, goes_round
 
 _PATIENCE: Final = 400
+_END: Final = 60
+_TIMES: Final = 4
 
 
 class AnswerWatcher:
@@ -24,5 +26,13 @@ class AnswerWatcher:
         self._length += len(delta)
         self._begun = self._begun or "{" in delta
         hopeless = self._length > _PATIENCE and not self._begun
-        self.stopped = self.stopped or hopeless or goes_round(self._tail)
+        self.stopped = self.stopped or hopeless or _same_again(self._tail)
         return not self.stopped
+
+
+def _same_again(tail: str) -> bool:
+    """Whole stretches come again to the letter; equal feelings still differ by the numbers of their turns."""
+    if not goes_round(tail):
+        return False
+    stretch = len(tail) - _END - tail.rfind(tail[-_END:], 0, -1)
+    return tail.endswith(tail[-stretch:] * _TIMES)

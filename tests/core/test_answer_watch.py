@@ -19,6 +19,13 @@ def test_a_whole_answer_passes() -> None:
     assert _fed("Here are the notes:\n" + json.dumps(answer)) == (False, len(json.dumps(answer)) + 20)
 
 
+def test_the_same_feelings_for_many_turns_are_no_loop() -> None:
+    names = ("joy", "acceptance", "fear", "surprise", "sadness", "disgust", "anger", "anticipation")
+    emotions = [{"turn": number, "scores": dict.fromkeys(names, 1)} for number in range(1, 21)]
+    text = json.dumps({"keep": [], "lines": [], "facts": [], "emotions": emotions})
+    assert _fed(text) == (False, len(text))
+
+
 def test_prose_is_stopped() -> None:
     stopped, at = _fed("I am glad to see the story go on, and I will add a few more turns to it. " * 20)
     assert stopped
