@@ -8,6 +8,8 @@ from typing import Final
 
 _SAME: Final = {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}
 _FEWEST: Final = 20
+_DENSE: Final = {"HAN": 3, "KANA": 2, "HANGUL": 2}
+"""So many letters of an alphabet say as much as one of these."""
 _MOST: Final = 4000
 _SHARE: Final = 0.6
 
@@ -21,7 +23,7 @@ def main_script(text: str) -> str | None:
     total = scripts.total()
     if scripts["KANA"] > total * 0.1:
         scripts["KANA"] += scripts.pop("HAN", 0)
-    if total < _FEWEST:
+    if sum(number * _DENSE.get(script, 1) for script, number in scripts.items()) < _FEWEST:
         return None
     script, number = scripts.most_common(1)[0]
     return script if number >= total * _SHARE else None
