@@ -354,7 +354,7 @@ def assemble(parts: Parts) -> Troupe:
             options=options,
             now=now,
         ),
-        overheard=Overheard(journal=journal, places=places, addressing=addressing, now=now),
+        overheard=Overheard(journal=journal, places=places, conduct=conduct, addressing=addressing),
         health_report=Health(
             model=health,
             encoder=parts.encoder,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import fields, replace
-from datetime import datetime
 from typing import Final
 
 from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
@@ -31,13 +29,13 @@ class Overheard:
     ) -> None:
         self._journal = journal
         self._places = places
+        self._conduct = conduct
         self._addressing = addressing
-        self._now = now
         self._heard: OrderedDict[int, None] = OrderedDict()
 
     def hear(self, event: MessagePosted, live: LiveScene) -> None:
         """Let the place decide who answers; nothing else remembers the message."""
-        if event.message_id in self._heard or event.created_at < self._now() - ANSWER_WITHIN:
+        if event.message_id in self._heard or event.created_at < self._conduct.now() - ANSWER_WITHIN:
             return
         self._heard[event.message_id] = None
         if len(self._heard) > _KEPT:
