@@ -24,9 +24,7 @@ _KEPT: Final = 1000
 class Overheard:
     """Turns with negative ids (of their messages) that only the place's waiting list knows."""
 
-    def __init__(
-        self, *, journal: Journal, places: Places, addressing: Addressing, now: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, *, journal: Journal, places: Places, conduct: Conduct, addressing: Addressing) -> None:
         self._journal = journal
         self._places = places
         self._conduct = conduct
