@@ -12,7 +12,7 @@ from bot.core.stores import (
 )
 from bot.core.types import LiveScene, Turn, TurnDraft
 from bot.engine.addressing import Addressing
-from bot.engine.conduct import ANSWER_WITHIN
+from bot.engine.conduct import ANSWER_WITHIN, Conduct
 from bot.engine.journal import Journal, draft_of
 from bot.engine.places import Places
 from bot.engine.state import PlaceState, is_unwritten
