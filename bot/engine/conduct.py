@@ -171,7 +171,7 @@ class Conduct:
         state.window = _with_changes(state.window, turns, removed=changed.removed)
         state.pending, state.held = _readdressed(state.pending, turns, removed=changed.removed), {}
         reply = state.reply
-        if reply is not None and reply.shows(turns):
+        if reply is not None and reply.shows(turns, changed.memory_ids):
             reply.cancel()
             again = _readdressed(reply.addresses, turns, removed=changed.removed)
             state.pending = again + state.pending

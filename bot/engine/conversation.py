@@ -135,7 +135,7 @@ class Conversation:
         """Answer, or give one notice. Never silence, never two."""
         request, trace = reply.request, Trace()
         try:
-            spoken = await self._with_typing(request, trace)
+            spoken = await self._with_typing(reply, trace)
         except _OverLimit:
             await self._instead(reply, actor, _OVER_LIMIT, hint=True)
         except EmptyReply:
@@ -180,10 +180,11 @@ class Conversation:
             say = self._notices.hint if hint else self._notices.plain
             say(request.place, text, reply_to=_message(request))
 
-    async def _with_typing(self, request: ReplyRequest, trace: Trace) -> Spoken:
-        typing = asyncio.create_task(self._type(request), name=f"typing in {request.place.id}")
+    async def _with_typing(self, reply: RunningReply, trace: Trace) -> Spoken:
+        place = reply.request.place
+        typing = asyncio.create_task(self._type(reply.request), name=f"typing in {place.id}")
         try:
-            return await self._make(request, trace)
+            return await self._make(reply, trace)
         finally:
             typing.cancel()
 
@@ -193,8 +194,9 @@ class Conversation:
             await asyncio.sleep(TYPING_SECONDS)
 
     # ------------------------------------------------------------ making it
-    async def _make(self, request: ReplyRequest, trace: Trace) -> Spoken:
+    async def _make(self, reply: RunningReply, trace: Trace) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
+        request = reply.request
         samples = await self._samples(request)
         given = await self._always(request, self._given(request, samples))
         lore = await self._lore.for_reply(request, given.roster)
@@ -202,6 +204,7 @@ class Conversation:
         trace.lore = len(lore.before) + len(lore.after) + len(lore.fired)
         with trace.timed("recall"):
             recollection = trace.recollection = await self._recall(request, given)
+            reply.recalled = recollection.told
             given = self._with_memories(given, request, recollection)
             ignored = await self._explainer.was_ignored(request, recollection)
         task = _Task(request, given, voices_of(request, given.roster), trace)

@@ -77,6 +77,11 @@ class Recollection:
     aside: Memory | None = None
     """What came to mind by itself."""
 
+    @property
+    def told(self) -> frozenset[int]:
+        """The ids of all memories that a prompt tells."""
+        return frozenset([*self.memories, self.aside.id] if self.aside else self.memories)
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:

@@ -72,13 +72,17 @@ class RunningReply:
     task: asyncio.Task[None] | None = None
     wanted: bool = True
     committed: bool = False
+    recalled: frozenset[int] = frozenset()
+    """The memories that its prompt tells."""
 
-    def shows(self, turn_ids: Collection[int]) -> bool:
-        """Whether it is still in the making, from a prompt that holds one of these turns or a note of one."""
+    def shows(self, turn_ids: Collection[int], memory_ids: Collection[int]) -> bool:
+        """Whether it is still in the making, from a prompt that holds one of these turns, a note of one, or
+        one of these memories."""
         pads = (self.request.scratchpad, self.request.held)
         noted = {source for pad in pads if pad for line in pad.lines for source in line.sources}
         known = noted.union(turn.id for turn in self.request.window)
-        return self.wanted and not self.committed and not known.isdisjoint(turn_ids)
+        told = not known.isdisjoint(turn_ids) or not self.recalled.isdisjoint(memory_ids)
+        return self.wanted and not self.committed and told
 
     def cancel(self) -> None:
         """Stop, unless it is already being posted."""

@@ -204,6 +204,35 @@ async def test_what_was_said_two_hundred_turns_ago_is_recalled(tmp_path: Path) -
         assert all("Bartholomew" not in message.content for message in prompt.messages[:-1])
 
 
+@pytest.mark.parametrize("change", ["deleted", "edited"])
+async def test_a_change_of_what_was_recalled_reaches_the_prompt_in_flight(
+    tmp_path: Path, change: str
+) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, {"reply": ["It is late."]}, context_tokens=2048) as stage:
+        await stage.scene(await stage.persona())
+        told = stage.say("My grandmother's parrot is called Bartholomew.")
+        await talk(stage, 150)
+        await until_indexed(stage)
+        stage.model.gate = gate
+        stage.say("Mira, what was the name of my grandmother's parrot?")
+        async with asyncio.timeout(10):
+            while not stage.model.of("reply"):
+                await asyncio.sleep(0.01)
+        assert "Bartholomew" in stage.model.of("reply")[0].text
+        if change == "deleted":
+            stage.delete(told)
+        else:
+            stage.edit(told, "My grandmother's parrot has a name.")
+        async with asyncio.timeout(10):
+            while len(stage.model.of("reply")) < 2:
+                await asyncio.sleep(0.01)
+        gate.set()
+        await stage.quiet()
+        assert "Bartholomew" not in stage.model.of("reply")[1].text
+        assert stage.messenger.texts() == ["It is late."]
+
+
 async def test_words_serve_while_the_encoder_loads(tmp_path: Path) -> None:
     async with open_stage(tmp_path, context_tokens=2048) as stage:
         await stage.scene(await stage.persona())
