@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast generated cases come depends on what else the machine does.
+settings.register_profile("troupe", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("troupe")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 

@@ -13,7 +13,7 @@ from tests.discord_server import Channel, Message
 from tests.e2e.bot_process import Table, asked, echo, eventually
 from tests.model_server import Behaviour, RecordedRequest, Say
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
 TURNS = 50
 SILENT = 5
