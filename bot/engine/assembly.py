@@ -69,6 +69,7 @@ from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.engine.troupe import Troupe
+from bot.engine.unplayed import Unplayed
 
 
 class Store(Protocol):
@@ -355,6 +356,9 @@ def assemble(parts: Parts) -> Troupe:
             now=now,
         ),
         overheard=Overheard(journal=journal, places=places, conduct=conduct, addressing=addressing),
+        unplayed=Unplayed(
+            personas=store.personas, turns=store.turns, options=options, notices=notices, now=now
+        ),
         health_report=Health(
             model=health,
             encoder=parts.encoder,

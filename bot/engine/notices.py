@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 QUIET = timedelta(minutes=30)
 """The same hint is not given again in a place before this has passed."""
+KEPT = timedelta(days=1)
+"""For so long it is known which hints were given."""
 _HINTS = {
     Reason.OFF_BUT_ADDRESSED: "Replies are switched off here; `/settings set reply_mode` changes that.",
     Reason.NOBODY_HERE: "No persona is in this scene. A moderator brings one in with `/scene cast add`.",
@@ -42,12 +44,17 @@ class Notices:
 
     def hint(self, place: Place, text: str, *, reply_to: int | None = None) -> None:
         """Say this unless it was said here lately."""
-        now, key = self._now(), (place.id, text)
-        if key in self._given and now - self._given[key] < QUIET:
+        if self.given(place, text, within=QUIET):
             return
-        self._given = {old: when for old, when in self._given.items() if now - when < QUIET}
-        self._given[key] = now
+        now = self._now()
+        self._given = {old: when for old, when in self._given.items() if now - when < KEPT}
+        self._given[place.id, text] = now
         self.plain(place, text, reply_to=reply_to)
+
+    def given(self, place: Place, text: str, *, within: timedelta) -> bool:
+        """Whether this hint was given here lately."""
+        when = self._given.get((place.id, text))
+        return when is not None and self._now() - when < within
 
     def unanswerable(self, place: Place, reason: Reason, turn: Turn) -> None:
         """Say why nobody answers a turn that asked for an answer."""

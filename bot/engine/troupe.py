@@ -35,7 +35,7 @@ from bot.engine.keeping import Keeping
 from bot.engine.live import LiveScenes
 from bot.engine.lore import Lore
 from bot.engine.memory import Memories
-from bot.engine.notices import NO_SCENE, PAUSED, Notices
+from bot.engine.notices import NO_SCENE, Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
@@ -49,6 +49,7 @@ from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
+from bot.engine.unplayed import Unplayed
 from bot.errors import DeliveryError, UserFacing
 
 log = logging.getLogger(__name__)
@@ -94,6 +95,7 @@ class Troupe:
     privacy: Privacy
     retention: Retention
     overheard: Overheard
+    unplayed: Unplayed
     health_report: Health
     places: Places
     live: LiveScenes
@@ -126,9 +128,8 @@ class Troupe:
             self.jobs.start(self.options.saw_proxy(event.place.space_id), name="remember proxies")
         live = self.live.get(event.place.id)
         if live is None or live.scene.paused:
-            if event.mentions_bot and not event.backfilled:
-                text = NO_SCENE if live is None else PAUSED
-                self.notices.hint(event.place, text, reply_to=event.message_id)
+            if not event.backfilled:
+                self.unplayed.hear(event, paused=live is not None)
             return
         if not event.text.strip() or not self.privacy.may_store(event):
             return
@@ -209,6 +210,7 @@ class Troupe:
             log.error(
                 "The journal could not be written; what it held is read from the channels at the next start"
             )
+        await self.unplayed.close()
         await self.places.close(grace=DRAIN_SECONDS - 2.0)
         await self.delivery.close(grace=1.0)
         await self.notices.close(grace=0.5)
