@@ -19,8 +19,8 @@ from bot.core.names import label_text
 from bot.core.persona_text import PersonaText, persona_text
 from bot.core.scratchpad import one_line
 from bot.core.templates import Prompts
-from bot.core.types import Memory, MemoryKind, Persona, Scene, Scratchpad, Turn
-from bot.core.window import Count, Fitted, Roster, fit, longest_shown, messages, render, shown
+from bot.core.types import NOBODY, Memory, MemoryKind, Persona, Scene, Scratchpad, Turn
+from bot.core.window import Count, Fitted, Roster, Speaker, fit, longest_shown, messages, render, shown
 
 __all__ = [
     "Budgets",
@@ -56,6 +56,8 @@ class Note:
     earlier: bool = False
     until: datetime | None = None
     """When the newer one came to hold, where that is known."""
+    owner_id: int = NOBODY
+    """The member who said it: of several with one name each has a tag of their own."""
 
     @classmethod
     def of(cls, memory: Memory, *, until: datetime | None = None) -> Note:
@@ -68,6 +70,7 @@ class Note:
             story_time=memory.story_time,
             earlier=memory.superseded_by is not None or until is not None,
             until=until,
+            owner_id=memory.owner_ids[0] if memory.turn_id and memory.owner_ids else NOBODY,
         )
 
 
@@ -352,5 +355,6 @@ def _note_line(note: Note, given: ReplyScene) -> str:
     if note.kind is MemoryKind.CANON:  # when a past was typed in says nothing
         when = one_line(note.story_time) or "long ago"
     said = _SAID.get(note.kind, "as said by ")
-    speaker = f", {said}{label_text(note.speaker)}" if note.speaker else ""
+    name = given.roster.label_of(Speaker(note.owner_id, note.speaker))
+    speaker = f", {said}{name}" if note.speaker else ""
     return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"
