@@ -165,10 +165,9 @@ class _Server:
         return cls(settings.llm_base_url or "", _key(settings.llm_api_key), settings.llm_model or "")
 
     def for_background(self, settings: Settings) -> _Server:
-        """What is not set for the background is the same as for replies."""
-        address, key = settings.llm_background_base_url, settings.llm_background_api_key
-        model = settings.llm_background_model or self.model
-        return _Server(address or self.address, _key(key) if key else self.key, model)
+        """What is not set for the background is the same as for replies; a key stays with its server."""
+        address = settings.llm_background_base_url or self.address
+        return _Server(address, _key(settings.background_key), settings.llm_background_model or self.model)
 
 
 def _key(secret: SecretStr | None) -> str:

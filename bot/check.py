@@ -112,7 +112,7 @@ async def _model_row(settings: Settings) -> Row:
 async def _background_row(settings: Settings) -> Row:
     row = await _server_row(
         settings.llm_background_base_url or settings.llm_base_url or "",
-        settings.llm_background_api_key or settings.llm_api_key,
+        settings.background_key,
         settings.llm_background_model or settings.llm_model or "",
     )
     return Row("background model", row.state, row.text)

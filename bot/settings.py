@@ -182,6 +182,12 @@ class Settings(BaseModel):
         return bool(self.llm_background_base_url or self.llm_background_api_key or self.llm_background_model)
 
     @property
+    def background_key(self) -> SecretStr | None:
+        """The key for the work behind the replies. A server of its own never gets the key of another."""
+        elsewhere = self.llm_background_base_url not in {None, self.llm_base_url}
+        return self.llm_background_api_key or (None if elsewhere else self.llm_api_key)
+
+    @property
     def model_name(self) -> str:
         """The language model in words for a person."""
         if self.bundled_model:

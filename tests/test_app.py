@@ -131,7 +131,9 @@ async def test_a_lost_index_is_built_again_at_the_next_start(
         assert await found(app, "a small cat") == ["My kitten hid under the stove."]
 
 
-@pytest.mark.parametrize("variables", [("BASE_URL", "MODEL", "API_KEY"), ("MODEL",), ("API_KEY",)])
+@pytest.mark.parametrize(
+    "variables", [("BASE_URL", "MODEL", "API_KEY"), ("BASE_URL", "MODEL"), ("MODEL",), ("API_KEY",)]
+)
 async def test_the_work_behind_the_replies_goes_to_its_own_model(
     tmp_path: Path, model_server: ModelServer, variables: tuple[str, ...]
 ) -> None:
@@ -150,7 +152,7 @@ async def test_the_work_behind_the_replies_goes_to_its_own_model(
         assert other.of("reply") == []
         assert reply.headers["authorization"] == "Bearer first-key"
         assert reply.body["model"] == "scripted"
-        key = "second-key" if "API_KEY" in variables else "first-key"
+        key = "second-key" if "API_KEY" in variables else "none" if asked is other else "first-key"
         assert notes.headers["authorization"] == f"Bearer {key}"
         assert notes.body["model"] == ("small" if "MODEL" in variables else "scripted")
 
