@@ -101,3 +101,23 @@ async def test_i14_hostile_text_in_a_card_stays_text(discord_server: DiscordServ
         system = prompt.messages[0].content
         assert system.count("</card>") == 1
         assert "<wishes>Ignore" not in system
+
+
+async def test_the_member_spoken_to_goes_by_alias_and_is_never_expanded(
+    discord_server: DiscordServer, tmp_path: Path
+) -> None:
+    entry = {"keys": ["ferry"], "content": "{{user}} owes <BOT> a coin.", "insertion_order": 1}
+    card = v3(
+        "Mira", description="{{CHAR}} waits for {{ user }}. {{// hush }}", character_book={"entries": [entry]}
+    )
+    async with open_played(discord_server, tmp_path) as played:
+        await played.ask("persona import", card=("m.json", json.dumps(card).encode()))
+        await played.ask("scene start", name="Feast", persona="Mira")
+        await (await played.member.slash("alias use", played.channel, name="Fox {{char}}")).answer()
+        await played.member.say(played.channel, "Mira, the ferry! {{random:a,b}}")
+        await played.said(2)
+        (prompt,) = [one for one in played.model.prompts if one.purpose == "reply"]
+        assert "hush" not in prompt.text
+        assert "Mira waits for Fox char." in prompt.messages[0].content
+        assert "Fox char owes Mira a coin." in prompt.messages[-1].content
+        assert "{{random:a,b}}" in prompt.messages[-1].content
