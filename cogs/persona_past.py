@@ -40,6 +40,9 @@ class PersonaPastCommands(commands.Cog):
             told += f" {done.merged:,} repeats were merged."
         if done.cut:
             told += f" {done.cut:,} were longer than 2,000 characters and are cut."
+        if done.broken:
+            shown = ", ".join(map(str, done.broken[:10])) + (" …" if len(done.broken) > 10 else "")
+            told += f" These lines are no JSON and were left out: {shown}."
         await say(interaction, f"{told}\n`/persona memories` lists them; they go along on `/persona export`.")
 
     @app_commands.command(description="The memories of a persona's past: list, search, remove")

@@ -39,11 +39,13 @@ class BankEntry:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """What a file held. `merged` counts repeats, `cut` memories that were too long."""
+    """What a file held. `merged` counts repeats, `cut` memories that were too long, `broken` are the numbers
+    (from 1) of JSON lines that cannot be read."""
 
     entries: tuple[BankEntry, ...]
     merged: int = 0
     cut: int = 0
+    broken: tuple[int, ...] = ()
 
 
 def read_bank(text: str) -> Bank:
@@ -51,7 +53,9 @@ def read_bank(text: str) -> Bank:
     more than 5,000 lines of them."""
     found: dict[str, BankEntry] = {}
     total = cut = 0
-    for entry in _entries(text.replace("\r\n", "\n").replace("\r", "\n")):
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    broken: list[int] = []
+    for entry in _entries(text, broken):
         total += 1
         if total > MOST_LINES:
             raise ValueError(f"This file holds more than {MOST_LINES:,} memories. Please send it in parts.")
@@ -60,7 +64,7 @@ def read_bank(text: str) -> Bank:
         found.setdefault(fold(f"{shown.speaker}: {shown.text}"), shown)
     if not found:
         raise ValueError("This file holds no memories.")
-    return Bank(tuple(found.values()), merged=total - len(found), cut=cut)
+    return Bank(tuple(found.values()), merged=total - len(found), cut=cut, broken=tuple(broken))
 
 
 def entries_of(memories: object) -> tuple[BankEntry, ...]:
@@ -82,17 +86,29 @@ def written(entries: Sequence[BankEntry]) -> list[dict[str, str]]:
     ]
 
 
-def _entries(text: str) -> Iterator[BankEntry]:
-    lines = [line for line in text.split("\n") if line.strip()]
+def _entries(text: str, broken: list[int]) -> Iterator[BankEntry]:
+    """Read the memories one by one; the numbers of JSON lines that cannot be read come into `broken`."""
+    first = text.lstrip().partition("\n")[0]
     start = text.lstrip()[:1]
     found: Iterator[BankEntry]
     if start == "[" and _is_json(text):
         found = (entry for one in json.loads(text) for entry in _from_json(one))
-    elif start == "{" and lines and all(_is_json(line) for line in lines[:20]):
-        found = (entry for line in lines for entry in _from_json(_loaded(line)))
+    elif start == "{" and _is_json(first):
+        found = _from_json_lines(text, broken)
+    elif start == "{" and _is_json(text):
+        found = _from_json(json.loads(text))
     else:
         found = _from_markdown(text)
     return (entry for entry in found if entry.text.strip())
+
+
+def _from_json_lines(text: str, broken: list[int]) -> Iterator[BankEntry]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            one = _loaded(line)
+            if one is None:
+                broken.append(number)
+            yield from _from_json(one)
 
 
 def _is_json(text: str) -> bool:

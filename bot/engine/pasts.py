@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -37,6 +37,8 @@ class Remembered:
     """Repeats in the file, or of what was known."""
     cut: int
     total: int
+    broken: tuple[int, ...] = ()
+    """Numbers of the lines that could not be read."""
 
 
 class Pasts:
@@ -69,7 +71,8 @@ class Pasts:
             bank = read_bank(text)
         except ValueError as problem:
             raise UserFacing(str(problem)) from problem
-        return await self._add(persona, bank.entries, merged=bank.merged, cut=bank.cut)
+        done = await self._add(persona, bank.entries, merged=bank.merged, cut=bank.cut)
+        return replace(done, broken=bank.broken)
 
     async def all(self, persona: Persona) -> list[Memory]:
         """Everything of the past, in the order it was given."""

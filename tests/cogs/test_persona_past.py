@@ -44,6 +44,14 @@ async def test_a_past_is_given_listed_searched_taken_along_and_removed(played: P
     assert "no past yet" in (await played.ask("persona memories", persona="Mira (2)")).content
 
 
+async def test_broken_lines_of_a_file_are_named(played: Played) -> None:
+    await played.troupe.personas.create(played.guild.id, name="Mira")
+    bank = b'{"text": "The ferry burned."}\n{"text": "The mi\n{"text": "Bob came."}\n'
+    told = await played.ask("persona remember", persona="Mira", file=("past.jsonl", bank))
+    assert "2 new memories" in told.content
+    assert "no JSON and were left out: 2." in told.content
+
+
 @pytest.mark.parametrize(
     ("file", "words"),
     [

@@ -23,6 +23,7 @@ from bot.core.memory_bank import LONGEST, BankEntry, entries_of, read_bank, writ
             ["Alice: Hi.\nMira: Ahoy.", "Alice: Bye.\nMira: Pah."],
         ),
         ('{"text": "One."}\n\n{"memory": "Two."}\n{"odd": 1}\n', ["One.", "Two."]),
+        ('{\n  "memory": "One.",\n  "when": "spring"\n}\n', ["One."]),
         ('["One.", {"content": "Two."}, 3, null]', ["One.", "Two."]),
         ('{"user": "Hi.", "assistant": "Ahoy."}', ["user: Hi.\nassistant: Ahoy."]),
         ('{"messages": [{"role": "Bob", "content": "Hi."}, "Ahoy.", 3]}', ["Bob: Hi.\nAhoy."]),
@@ -40,6 +41,20 @@ def test_headings_and_fields_say_when_and_who() -> None:
     assert bank.entries == (BankEntry("One.", "Childhood"), BankEntry("Two.", "The war"))
     line = json.dumps({"text": "Hi.", "speaker": "Bob", "when": "spring"})
     assert read_bank(line).entries == (BankEntry("Hi.", "spring", "Bob"),)
+
+
+def test_broken_json_lines_are_named_and_the_others_read() -> None:
+    lines = [
+        '{"text": "One."}',
+        "",
+        '{"text": "Tw',
+        *['{"text": "Three."}'] * 30,
+        "null?",
+        '{"text": "Four."}',
+    ]
+    bank = read_bank("\n".join(lines))
+    assert [entry.text for entry in bank.entries] == ["One.", "Three.", "Four."]
+    assert (bank.merged, bank.broken) == (29, (3, 34))
 
 
 def test_repeats_are_merged_and_long_ones_cut() -> None:
