@@ -138,6 +138,7 @@ class CardForm(Form):
                 typed[word] = source.values[0]
             elif source.values:
                 typed[word] = await read_text(source.values[0])
+        typed = {word: _one_kind_of_line_ends(text) for word, text in typed.items()}
         try:
             await self._submit(interaction, typed)
         except UserFacing as problem:
@@ -203,4 +204,8 @@ def changes(before: Texts, typed: Texts) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
+    return _one_kind_of_line_ends(text).strip()
+
+
+def _one_kind_of_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

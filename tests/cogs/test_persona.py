@@ -68,8 +68,10 @@ async def test_a_text_too_long_for_a_form_travels_as_a_file(stage: Stage) -> Non
     assert offered.attachments[0].content.decode() == long
     form = await (await stage.moderator.click(offered, "Open the form")).modal()
     assert set(form.fields) == set(WORDS)
-    longer = (long + "And a cat.").encode()
-    done = await stage.moderator.submit_modal(form, {}, files={"description": ("new.txt", longer)})
+    longer = (long + "\nAnd a cat.").encode()
+    done = await stage.moderator.submit_modal(
+        form, {}, files={"description": ("new.txt", longer.replace(b"\n", b"\r\n"))}
+    )
     assert "description" in (await done.answer()).content
     assert stage.troupe.personas.kept[persona.id].card["description"] == longer.decode()
     assert stage.troupe.personas.kept[persona.id].card["personality"] == "calm"
