@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from bot.core.emotion import clamp, parse_scores
+from bot.core.names import fold
 from bot.core.vectors import Vector
 
 TEXTS: Final = (
@@ -92,7 +93,7 @@ def read_card_json(card: object, fallback_name: str = "") -> dict[str, Any]:
     if not isinstance(data["extensions"], Mapping):
         data["extensions"] = {}
     names = (data["name"], root.get("name"), fallback_name)
-    data["name"] = next((" ".join(_text(name).split()) for name in names if _text(name)), "")
+    data["name"] = next((" ".join(_text(name).split()) for name in names if fold(_text(name))), "")
     if not data["name"]:
         raise ValueError("This card has no name.")
     return data

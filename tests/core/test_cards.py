@@ -77,6 +77,7 @@ def test_c44_null_is_absent() -> None:
     [
         ({"name": "Root", "data": {"name": "", "description": "d"}}, "", "Root"),
         ({"data": {"name": "  ", "description": "d"}}, "mira_card", "mira_card"),
+        ({"data": {"name": "\u200b\u2060", "description": "d"}}, "mira_card", "mira_card"),
         ({"char_name": "Mira", "char_persona": "d"}, "", "Mira"),
     ],
 )
