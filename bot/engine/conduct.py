@@ -121,6 +121,7 @@ class Conduct:
         newest = await self._turns.newest(scene.id, self._window_turns)
         state.window = sorted(newest, key=_said_at)
         state.speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
+        state.answered_at = _last_answers(state.window)
         state.start_ids = {}
         state.recalled = {}
         state.moods = _read_moods(await self._scenes.moods(scene.id))
@@ -322,6 +323,12 @@ class Conduct:
 
 def _said_at(turn: Turn) -> tuple[datetime, int]:
     return turn.created_at, turn.id
+
+
+def _last_answers(window: Sequence[Turn]) -> dict[int, datetime]:
+    """When each member was last answered, for cooldowns that outlast the actor or the process."""
+    said = {turn.id: turn.created_at for turn in window}
+    return {turn.owner_id: said[turn.answered_by] for turn in window if turn.answered_by in said}
 
 
 def _read_moods(stored: Mapping[int, str]) -> dict[int, Mood]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.core import mood as moods
 from bot.core import speech
@@ -57,7 +57,7 @@ SHORTEST_SAMPLE = 20
 DATE_TOKENS = 16
 """What the date and mark of a recalled memory cost beside its words."""
 
-_OVER_LIMIT = "Today's tokens for this server are used up. The personas answer again tomorrow (midnight UTC)."
+_OVER_LIMIT = "Today's tokens are used up. The personas answer again tomorrow (midnight UTC)."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
 _MISCONFIGURED = (
@@ -137,7 +137,7 @@ class Conversation:
         try:
             spoken = await self._with_typing(reply, trace)
         except _OverLimit:
-            await self._instead(reply, actor, _OVER_LIMIT, hint=True)
+            await self._instead(reply, actor, _OVER_LIMIT, quiet=timedelta(days=1))
         except EmptyReply:
             await self._instead(reply, actor, _NO_WORDS.format(name=request.persona.name))
         except ModelError as problem:
@@ -173,12 +173,17 @@ class Conversation:
         await self._instead(reply, actor, text, hold=HOLD_SECONDS)
 
     async def _instead(
-        self, reply: RunningReply, actor: PlaceActor, text: str, *, hold: float = 0.0, hint: bool = False
+        self,
+        reply: RunningReply,
+        actor: PlaceActor,
+        text: str,
+        *,
+        hold: float = 0.0,
+        quiet: timedelta = timedelta(),
     ) -> None:
         request = reply.request
         if await actor.do(lambda state: self._conduct.failed(state, reply, hold)):
-            say = self._notices.hint if hint else self._notices.plain
-            say(request.place, text, reply_to=_message(request))
+            self._notices.hint(request.place, text, reply_to=_message(request), quiet=quiet)
 
     async def _with_typing(self, reply: RunningReply, trace: Trace) -> Spoken:
         place = reply.request.place

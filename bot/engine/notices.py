@@ -42,9 +42,9 @@ class Notices:
         """Say this now."""
         self._jobs.start(self._send(place, text, reply_to), name=f"notice in {place.id}")
 
-    def hint(self, place: Place, text: str, *, reply_to: int | None = None) -> None:
-        """Say this unless it was said here lately."""
-        if self.given(place, text, within=QUIET):
+    def hint(self, place: Place, text: str, *, reply_to: int | None = None, quiet: timedelta = QUIET) -> None:
+        """Say this unless it was said here within `quiet` (at most a day)."""
+        if self.given(place, text, within=quiet):
             return
         now = self._now()
         self._given = {old: when for old, when in self._given.items() if now - when < KEPT}

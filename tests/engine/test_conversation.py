@@ -301,6 +301,20 @@ async def test_daily_tokens_end_in_one_notice(tmp_path: Path) -> None:
         assert len(stage.messenger.notices) == 1
 
 
+async def test_a_cooldown_outlasts_a_restart(tmp_path: Path) -> None:
+    clock = RealClock()
+    async with open_stage(tmp_path, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        await stage.troupe.options.set(TAVERN.space_id, 0, "member_cooldown_s", "600")
+        stage.say("Mira?")
+        await stage.quiet()
+    async with open_stage(tmp_path, clock=clock) as stage:
+        stage.say("Mira!")
+        await stage.quiet()
+        assert stage.messenger.texts() == []
+        assert len(stage.messenger.notices) == 1
+
+
 async def test_a_member_is_told_once_to_wait(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         await stage.scene(await stage.persona())
