@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from bot.core.types import Place
 
-
 EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 
 
