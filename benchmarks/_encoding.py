@@ -9,9 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bot.adapters.embedder import make_encoder
-from bot.core.ports import (
-    Encoder,
-)
+from bot.core.ports import Encoder
 from bot.core.vectors import Vector
 
 _BATCH = 256

@@ -24,12 +24,8 @@ from bot.app import DATABASE, INDEX
 from bot.core import cards
 from bot.core.emotion import FLAT
 from bot.core.events import snowflake
-from bot.core.ports import (
-    IndexKey,
-)
-from bot.core.stores import (
-    PostEntry,
-)
+from bot.core.ports import IndexKey
+from bot.core.stores import PostEntry
 from bot.core.types import Line, Memory, Persona, Place, Scene, TurnDraft, TurnKind
 from bot.core.vectors import Vector
 

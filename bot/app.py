@@ -24,9 +24,7 @@ from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.chat import Sampling
-from bot.core.ports import (
-    Messenger,
-)
+from bot.core.ports import Messenger
 from bot.data_lock import owned
 from bot.engine.assembly import Parts, assemble
 from bot.engine.conversation import OnStream

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.core.chat import ChatMessage, ChatModel
-from bot.core.ports import (
-    Encoder,
-)
+from bot.core.ports import Encoder
 from bot.errors import ModelError, TroupeError
 from bot.self_check import Row, failed, ok, warning
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Final
 from discord import app_commands, ui
 from discord.ext import commands
 
-from bot.core.stores import (
-    PersonaRevision,
-)
+from bot.core.stores import PersonaRevision
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, text_file, think
 from cogs.names import Choices, here, persona_choices

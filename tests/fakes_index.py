@@ -9,11 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bot.core.emotion import distances as emotion_distances
-from bot.core.ports import (
-    IndexHit,
-    IndexKey,
-    Scope,
-)
+from bot.core.ports import IndexHit, IndexKey, Scope
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError
 

@@ -6,9 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bot.core.ports import (
-    Scope,
-)
+from bot.core.ports import Scope
 from bot.core.vectors import Vector
 
 

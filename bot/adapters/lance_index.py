@@ -12,11 +12,7 @@ from bot.adapters.index_errors import Answer, again_after, our_errors
 from bot.adapters.index_query import checked
 from bot.adapters.lance_folder import LanceFolder
 from bot.core.emotion_names import EMOTIONS
-from bot.core.ports import (
-    IndexHit,
-    IndexKey,
-    Scope,
-)
+from bot.core.ports import IndexHit, IndexKey, Scope
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError
 

@@ -14,10 +14,7 @@ import pyarrow as pa
 
 from bot.adapters.index_query import checked
 from bot.core.emotion_names import EMOTIONS
-from bot.core.ports import (
-    IndexHit,
-    IndexKey,
-)
+from bot.core.ports import IndexHit, IndexKey
 from bot.core.vectors import Vector
 
 HIT_COLUMNS = ["memory_id", "emotion", "emotion_known", "_distance"]

@@ -18,11 +18,7 @@ from lancedb.index import BTree
 
 from bot.adapters.index_query import integers, scope_filter
 from bot.adapters.lance_rows import HIT_COLUMNS, schema_of, to_arrow, to_hits, with_emotions
-from bot.core.ports import (
-    IndexHit,
-    IndexKey,
-    Scope,
-)
+from bot.core.ports import IndexHit, IndexKey, Scope
 from bot.core.vectors import Vector
 
 INDEX_CACHE = 64 << 20

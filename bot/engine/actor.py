@@ -10,11 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from bot.core.events import MessagePosted
-from bot.core.stores import (
-    Changed,
-    JournalOutcome,
-    Recorded,
-)
+from bot.core.stores import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
 from bot.engine.jobs import reference
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bot.core.names import fold
-from bot.core.stores import (
-    PersonaStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import PersonaStore, SceneStore, TurnStore
 from bot.core.types import Alias, Place, Scene
 from bot.engine.conduct import Conduct
 from bot.engine.places import Places

@@ -12,12 +12,7 @@ from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.explanations import ExplanationStore
 from bot.core.knowledge import KnowledgeStore
 from bot.core.lore_keys import Search, no_patterns
-from bot.core.ports import (
-    EmotionScorer,
-    Encoder,
-    MemoryIndex,
-    Messenger,
-)
+from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Messenger
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
 from bot.core.stores import (
     LoreStore,

@@ -14,12 +14,7 @@ from bot.core.events import MessagePosted
 from bot.core.mood import Mood
 from bot.core.prompting import greeting
 from bot.core.splitting import split
-from bot.core.stores import (
-    Changed,
-    PersonaStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import Changed, PersonaStore, SceneStore, TurnStore
 from bot.core.types import NOBODY, OutboxRow, Persona, Place, Scratchpad, Turn, TurnDraft, TurnKind
 from bot.core.window import Speaker, speaker_of
 from bot.engine.addressing import Addressing
@@ -28,14 +23,7 @@ from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
 from bot.engine.notices import Notices
 from bot.engine.options import Options
-from bot.engine.state import (
-    Address,
-    PlaceState,
-    ReplyRequest,
-    RunningReply,
-    is_unwritten,
-    newest_unwritten,
-)
+from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, is_unwritten, newest_unwritten
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 

@@ -14,15 +14,11 @@ from bot.core.budgets import Budgets, budgets
 from bot.core.candidates import Recalled, RecallSettings
 from bot.core.chat import ChatModel, Completion, Sampling
 from bot.core.knowledge import KnowledgeStore
-from bot.core.ports import (
-    Messenger,
-)
+from bot.core.ports import Messenger
 from bot.core.prompting import Note, Prompt, ReplyScene, reply_prompt, window_turns
 from bot.core.speech import StopWatcher, Voices
 from bot.core.splitting import split
-from bot.core.stores import (
-    PersonaStore,
-)
+from bot.core.stores import PersonaStore
 from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
 from bot.core.window import Roster

@@ -9,13 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
-from bot.core.ports import (
-    Messenger,
-)
-from bot.core.stores import (
-    PersonaStore,
-    TurnStore,
-)
+from bot.core.ports import Messenger
+from bot.core.stores import PersonaStore, TurnStore
 from bot.core.types import OutboxRow, Persona, Place
 from bot.engine.jobs import Jobs
 from bot.errors import DeliveryError

@@ -15,10 +15,7 @@ from bot.core.mood import current
 from bot.core.prompting import Prompt
 from bot.core.query_hints import is_question
 from bot.core.spontaneous import COOLDOWN_TURNS
-from bot.core.stores import (
-    MemoryStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, TurnStore
 from bot.core.types import Memory, Place, Turn
 from bot.core.using import taken
 from bot.engine.recalling import Recollection

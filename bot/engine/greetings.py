@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from bot.core.cards import greetings
 from bot.core.events import MessagesDeleted
 from bot.core.prompting import greeting
-from bot.core.stores import (
-    TurnStore,
-)
+from bot.core.stores import TurnStore
 from bot.core.types import Persona, Place, Turn
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery

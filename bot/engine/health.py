@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.core.ports import (
-    Encoder,
-)
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.ports import Encoder
+from bot.core.stores import MemoryStore
 from bot.engine.summarising import Summariser
 
 

@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.core.emotion import FLAT
-from bot.core.ports import (
-    EmotionScorer,
-    Encoder,
-    IndexKey,
-    MemoryIndex,
-)
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex
+from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
 from bot.engine.recent_vectors import RecentVectors

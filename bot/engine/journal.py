@@ -8,12 +8,7 @@ from collections.abc import Callable
 
 from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
 from bot.core.reading import kind_of
-from bot.core.stores import (
-    JournalEntry,
-    JournalOutcome,
-    PostEntry,
-    TurnStore,
-)
+from bot.core.stores import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.types import LiveScene, TurnDraft, TurnKind
 from bot.engine.jobs import reference
 from bot.engine.live import LiveScenes

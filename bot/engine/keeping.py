@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.core.knowledge import Always, KnowledgeStore
-from bot.core.stores import (
-    MemoryStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scene, Scratchpad
 from bot.engine.conduct import Conduct
 from bot.engine.drafting import snapshots

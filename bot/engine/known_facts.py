@@ -7,14 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bot.core.knowledge import KnowledgeStore, KnownFact
-from bot.core.ports import (
-    Encoder,
-    MemoryIndex,
-    Scope,
-)
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.ports import Encoder, MemoryIndex, Scope
+from bot.core.stores import MemoryStore
 from bot.core.subjects import mentioned
 from bot.core.tokens import tokens
 from bot.core.types import Scene, Turn

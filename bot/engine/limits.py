@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.core.chat import Completion
-from bot.core.stores import (
-    SettingsStore,
-)
+from bot.core.stores import SettingsStore
 
 
 @dataclass(frozen=True, slots=True)

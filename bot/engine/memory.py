@@ -10,11 +10,7 @@ from bot.core.dates import dated, earlier
 from bot.core.events import MessagesDeleted
 from bot.core.knowledge import KnowledgeStore, subject_owner
 from bot.core.pictures import Timeline, timeline
-from bot.core.stores import (
-    MemoryStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
 from bot.engine.journal import Journal
 from bot.engine.recalling import Recaller

@@ -6,9 +6,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from bot.core.ports import (
-    Messenger,
-)
+from bot.core.ports import Messenger
 from bot.core.turn_taking import Reason
 from bot.core.types import Place, Turn
 from bot.engine.jobs import Jobs

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.core.options import OPTIONS
-from bot.core.stores import (
-    SettingsStore,
-)
+from bot.core.stores import SettingsStore
 from bot.errors import UserFacing
 
 

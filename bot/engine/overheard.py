@@ -7,9 +7,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
-from bot.core.stores import (
-    Changed,
-)
+from bot.core.stores import Changed
 from bot.core.types import LiveScene, Turn, TurnDraft
 from bot.engine.addressing import Addressing
 from bot.engine.conduct import ANSWER_WITHIN, Conduct

@@ -9,12 +9,7 @@ from datetime import datetime
 from bot.core.dates import dated, earlier
 from bot.core.knowledge import Entity, EntityKind, FactDraft, KnowledgeStore, KnownFact, subject_owner
 from bot.core.names import find_name, fold
-from bot.core.stores import (
-    MemoryStore,
-    PersonaStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.supersession import newest_in_line
 from bot.core.types import NOBODY, Memory, MemoryDraft, MemoryKind, Place, Scene
 from bot.engine.recalling import Recaller

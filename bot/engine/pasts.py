@@ -9,14 +9,8 @@ from typing import Any, Final
 
 from bot.core.memory_bank import BankEntry, entries_of, read_bank, written
 from bot.core.names import fold
-from bot.core.ports import (
-    Scope,
-)
-from bot.core.stores import (
-    MemoryStore,
-    Past,
-    PastStore,
-)
+from bot.core.ports import Scope
+from bot.core.stores import MemoryStore, Past, PastStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona
 from bot.engine.story_words import StoryWords
 from bot.errors import UserFacing

@@ -11,10 +11,7 @@ from bot.core import cards
 from bot.core.budgets import Budgets
 from bot.core.card_file import read_card
 from bot.core.names import fold
-from bot.core.stores import (
-    PersonaRevision,
-    PersonaStore,
-)
+from bot.core.stores import PersonaRevision, PersonaStore
 from bot.core.types import NOBODY, Persona, StyleSample
 from bot.core.window import Count
 from bot.engine.actor import Change

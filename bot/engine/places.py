@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from bot.core.events import MessagePosted
-from bot.core.stores import (
-    JournalOutcome,
-)
+from bot.core.stores import JournalOutcome
 from bot.core.types import Place
 from bot.engine.actor import Answer, Change, Conduct, PlaceActor, T
 from bot.engine.jobs import Jobs

@@ -12,20 +12,12 @@ from bot.core.candidates import Candidate, Query, Recalled, RecallSettings
 from bot.core.choosing import Choice, choose
 from bot.core.lexical import LexicalHits, no_hits
 from bot.core.mood import Mood, current, query_emotion
-from bot.core.ports import (
-    EmotionScorer,
-    Encoder,
-    IndexHit,
-    MemoryIndex,
-    Scope,
-)
+from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, Scope
 from bot.core.query_context import blended, context_of
 from bot.core.query_hints import is_question
 from bot.core.recall import observe, rank
 from bot.core.spontaneous import pick
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.stores import MemoryStore
 from bot.core.strategies import SourceStats, Strategy
 from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn

@@ -9,9 +9,7 @@ from bot.core.background import MemoryPrompt
 from bot.core.chat import Completion
 from bot.core.knowledge import KnowledgeStore
 from bot.core.reflecting import ENOUGH, INSIGHTS_SCHEMA, Insight, parse_insights, reflection_prompt, weight
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.stores import MemoryStore
 from bot.core.templates import Prompts
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona, Scene
 from bot.core.window import Count

@@ -9,9 +9,7 @@ from datetime import datetime
 from bot.core.events import MessageEdited, MessagesDeleted
 from bot.core.knowledge import KnowledgeStore
 from bot.core.splitting import split
-from bot.core.stores import (
-    TurnStore,
-)
+from bot.core.stores import TurnStore
 from bot.core.types import Place, Turn, TurnKind
 from bot.engine.delivery import Delivery
 from bot.engine.journal import Journal

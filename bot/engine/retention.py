@@ -9,10 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bot.core.privacy import PrivacyStore
-from bot.core.stores import (
-    SceneStore,
-    SettingsStore,
-)
+from bot.core.stores import SceneStore, SettingsStore
 from bot.engine.options import Options
 from bot.engine.privacy import Privacy
 

@@ -6,11 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bot.core.events import snowflake
-from bot.core.stores import (
-    PersonaStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import PersonaStore, SceneStore, TurnStore
 from bot.core.types import Alias, Persona, Place, Scene, Scratchpad
 from bot.engine.conduct import Conduct
 from bot.engine.places import Places

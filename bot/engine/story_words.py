@@ -11,9 +11,7 @@ from datetime import datetime
 from typing import TypeVar, TypeVarTuple, Unpack
 
 from bot.core.lexical import LexicalHits, LexicalIndex, same_sitting, text_key
-from bot.core.stores import (
-    MemoryStore,
-)
+from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 
 T = TypeVar("T")

@@ -12,16 +12,9 @@ from functools import partial
 from bot.core.answer_watch import AnswerWatcher
 from bot.core.background import MemoryPrompt, background_prompt, emotion_prompt
 from bot.core.chat import ChatModel, Completion
-from bot.core.ports import (
-    MemoryIndex,
-)
+from bot.core.ports import MemoryIndex
 from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, parse_rewrite
-from bot.core.stores import (
-    MemoryStore,
-    PersonaStore,
-    SceneStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.templates import Prompts
 from bot.core.types import NOBODY, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector

@@ -11,13 +11,9 @@ from datetime import datetime
 from bot.core import mood as moods
 from bot.core.events import Event, MessagePosted, snowflake
 from bot.core.mood import Mood
-from bot.core.ports import (
-    Messenger,
-)
+from bot.core.ports import Messenger
 from bot.core.relations import Relation
-from bot.core.stores import (
-    SceneStore,
-)
+from bot.core.stores import SceneStore
 from bot.core.types import Persona, Place
 from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases

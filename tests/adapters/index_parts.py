@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bot.core.ports import (
-    IndexKey,
-    Scope,
-)
+from bot.core.ports import IndexKey, Scope
 from bot.core.vectors import Vector
 
 SPACE = 900_000_000_000_000_001

@@ -11,9 +11,7 @@ import pytest
 
 from bot.adapters.lance_index import LanceIndex
 from bot.core import emotion as emotions
-from bot.core.ports import (
-    MemoryIndex,
-)
+from bot.core.ports import MemoryIndex
 from tests.adapters.index_parts import PLACE, SIZE, SPACE, feeling, key, scope, unit
 from tests.fakes_index import FakeIndex
 

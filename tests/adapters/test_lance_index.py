@@ -14,9 +14,7 @@ import pytest
 from bot.adapters import lance_index
 from bot.adapters.index_manifest import FILE_NAME, table_name
 from bot.adapters.lance_index import LanceIndex
-from bot.core.ports import (
-    IndexKey,
-)
+from bot.core.ports import IndexKey
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError
 from tests.adapters.index_parts import SIZE, SPACE, feeling, key, scope, unit

@@ -16,13 +16,7 @@ from bot.adapters.sql_store.outbox import Part, parts_of, reword_part
 from bot.adapters.sql_store.tables import places, scenes, tombstones, turn_messages, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, insert_turns, turn_of, turns_by_ids
 from bot.core.events import MessageEdited, MessagesDeleted
-from bot.core.stores import (
-    Changed,
-    JournalEntry,
-    JournalOutcome,
-    PostEntry,
-    Recorded,
-)
+from bot.core.stores import Changed, JournalEntry, JournalOutcome, PostEntry, Recorded
 from bot.core.types import Turn, TurnDraft
 
 _TOMBSTONES_LAST = timedelta(days=1)

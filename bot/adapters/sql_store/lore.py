@@ -14,9 +14,7 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import BigKey, UtcDateTime
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import metadata
-from bot.core.stores import (
-    LoreRow,
-)
+from bot.core.stores import LoreRow
 
 lore_entries = Table(
     "lore_entries",

@@ -11,9 +11,7 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.forgetting import queue_erasures
 from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import memories, places, scenes, stories
-from bot.core.stores import (
-    Past,
-)
+from bot.core.stores import Past
 from bot.core.types import Persona
 
 _NAME = "past"

@@ -14,9 +14,7 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.pasts import drop_past
 from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
-from bot.core.stores import (
-    PersonaRevision,
-)
+from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError
 

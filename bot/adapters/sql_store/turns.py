@@ -12,10 +12,7 @@ from bot.adapters.sql_store import journal, outbox
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import turn_messages, turns
 from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of, turns_by_ids
-from bot.core.stores import (
-    JournalEntry,
-    JournalOutcome,
-)
+from bot.core.stores import JournalEntry, JournalOutcome
 from bot.core.types import OutboxRow, Turn, TurnDraft, TurnKind
 
 _UNCOVERED = sa.and_(

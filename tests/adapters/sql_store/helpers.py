@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from bot.adapters.sql_store import SqlStore
-from bot.core.stores import (
-    Changed,
-    PostEntry,
-    Recorded,
-)
+from bot.core.stores import Changed, PostEntry, Recorded
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona, Place, Scene, Turn, TurnDraft, TurnKind
 from bot.core.vectors import Vector
 

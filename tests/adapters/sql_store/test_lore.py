@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.sql_store import SqlStore, open_store, upgrade
-from bot.core.stores import (
-    LoreRow,
-)
+from bot.core.stores import LoreRow
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, Stage, persona
 from tests.adapters.sql_store.test_migrate import OLDEST_ROWS, scripts

@@ -14,9 +14,7 @@ import sqlalchemy as sa
 from bot.adapters.sql_store import open_store, upgrade
 from bot.adapters.sql_store.migrate import MIGRATIONS
 from bot.adapters.sql_store.tables import metadata
-from bot.core.stores import (
-    Recorded,
-)
+from bot.core.stores import Recorded
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import Stage, bytes_of, set_stage
 

@@ -9,9 +9,7 @@ import pytest
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.names import fold_name
-from bot.core.stores import (
-    PersonaRevision,
-)
+from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError, UserFacing
 from tests.adapters.sql_store.helpers import Clock, Stage, emotion, persona

@@ -12,9 +12,7 @@ import sqlalchemy as sa
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.tables import metadata
-from bot.core.stores import (
-    Recorded,
-)
+from bot.core.stores import Recorded
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
 

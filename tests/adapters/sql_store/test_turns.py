@@ -8,10 +8,7 @@ import pytest
 
 from bot.adapters.sql_store import SqlStore
 from bot.core.events import MessageEdited, MessagesDeleted
-from bot.core.stores import (
-    PostEntry,
-    Recorded,
-)
+from bot.core.stores import PostEntry, Recorded
 from bot.core.types import TurnKind
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Clock, Stage, changed
