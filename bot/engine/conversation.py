@@ -219,7 +219,7 @@ class Conversation:
                 raise EmptyReply(again.complaint)
             made = again
         if made.truncated:
-            log.info("Place %s: the answer was cut at the token limit and ends earlier", request.place.id)
+            log.info("Place %s: the answer was cut off (token limit or a broken line)", request.place.id)
         text = speech.for_discord(made.text)
         good = not made.complaint and not made.truncated and len(text) >= SHORTEST_SAMPLE
         return Spoken(

@@ -71,7 +71,6 @@ async def test_c28_what_cannot_be_read_costs_no_turn(table: Table, running_bot: 
         (Fail(500, "<html><body>nginx</body></html>"), "cannot answer", 4),
         (WebPage(), "cannot answer", 4),
         (Reset(), "cannot answer", 4),
-        (ErrorInStream(after=["Good evening", " to y"]), "cannot answer", 4),
         (Stall(), "cannot answer", 3),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, (str, int)) else str(value),
@@ -98,6 +97,18 @@ async def test_c29_a_failing_provider_gives_one_notice_and_no_secret(
     await table.talk(anna, inn, "Mira, and now?", "Mira")
     assert "my unusual question!" in window(table.prompts()[-1])
     assert len(table.spoken(inn)) == 1
+
+
+async def test_c29_a_line_that_breaks_in_the_middle_gives_one_answer_or_notice(table: Table) -> None:
+    """What was said so far stands when it can; a torn word is never shown."""
+    inn, anna = await feast(table)
+    broken = ErrorInStream(after=["Good evening", " to all of you. ", "And now th"])
+    table.stage.model.set_script("reply", lambda _: broken)
+    said = await anna.say(inn, "Mira, hello!")
+    await table.stage.discord.wait_for_message(inn, lambda one: one.id > said.id, 30)
+    posts = [one.content for one in table.stage.discord.messages(inn) if one.id > said.id]
+    assert len(posts) == 1
+    assert posts[0] == "Good evening to all of you." or "cannot answer" in posts[0]
 
 
 async def test_c29_twice_busy_then_an_answer(table: Table) -> None:
