@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -21,6 +21,7 @@ from bot.core.splitting import split
 from bot.core.stores import PersonaStore
 from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
+from bot.core.vectors import Vector
 from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
@@ -198,16 +199,20 @@ class Conversation:
     async def _make(self, reply: RunningReply, trace: Trace) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         request = reply.request
-        samples = await self._samples(request)
-        given = await self._always(request, self._given(request, samples))
-        lore = await self._lore.for_reply(request, given.roster)
-        given = self._with_notes(replace(given, lore=lore), request)
-        trace.lore = len(lore.before) + len(lore.after) + len(lore.fired)
-        with trace.timed("recall"):
-            recollection = trace.recollection = await self._recall(request, given)
-            reply.recalled = recollection.told
-            given = self._with_memories(given, request, recollection)
-            ignored = await self._explainer.was_ignored(request, recollection)
+        own = asyncio.create_task(self._recaller.vector_of(request.answers), name="read what is asked")
+        try:
+            samples = await self._samples(request)
+            given = await self._always(request, self._given(request, samples))
+            lore = await self._lore.for_reply(request, given.roster)
+            given = self._with_notes(replace(given, lore=lore), request)
+            trace.lore = len(lore.before) + len(lore.after) + len(lore.fired)
+            with trace.timed("recall"):
+                recollection = trace.recollection = await self._recall(request, given, own)
+        finally:
+            own.cancel()
+        reply.recalled = recollection.told
+        given = self._with_memories(given, request, recollection)
+        ignored = await self._explainer.was_ignored(request, recollection)
         task = _Task(request, given, voices_of(request, given.roster), trace)
         hint = self._prompts.fill("hints.ignored", name=request.persona.name) if ignored else ""
         made = await self._ask(task, self._sampling, hint=hint)
@@ -283,7 +288,9 @@ class Conversation:
         aside = Note.of(found.aside) if found.aside else None
         return replace(given, notes=notes, aside=aside, mood=moods.describe(mood))
 
-    async def _recall(self, request: ReplyRequest, given: ReplyScene) -> Recollection:
+    async def _recall(
+        self, request: ReplyRequest, given: ReplyScene, own: Awaitable[Vector | None]
+    ) -> Recollection:
         options, room = request.options, self._budgets(request, self._context_tokens)
         shown = window_turns(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
         wanted = Wanted(
@@ -301,7 +308,7 @@ class Conversation:
             cost=self._cost,
             aside_resting=await self._explainer.aside_resting(request),
         )
-        return await self._recaller.recall(wanted)
+        return await self._recaller.recall(wanted, own)
 
     def _cost(self, item: Recalled) -> int:
         return self._model.count_tokens(f"{item.speaker}: {item.text}") + DATE_TOKENS

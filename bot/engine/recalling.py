@@ -115,14 +115,19 @@ class Recaller:
         self._recent = recent or RecentVectors()
         self._stats = SourceStats()
 
-    async def recall(self, wanted: Wanted) -> Recollection:
-        """The memories for a reply, in order of time, within the token budget."""
-        text = " ".join(turn.text for turn in wanted.answers)[-QUERY_CHARACTERS:]
+    async def vector_of(self, answers: Sequence[Turn]) -> Vector | None:
+        """What the turns to answer mean; None when the encoder is not there yet, or fails. It takes longer
+        than all else before a prompt, so it is best begun first and given to `recall`."""
+        return await self._vector(_asked_text(answers))
+
+    async def recall(self, wanted: Wanted, own: Awaitable[Vector | None]) -> Recollection:
+        """The memories for a reply, in order of time, within the token budget; `own` is its `vector_of`."""
+        text = _asked_text(wanted.answers)
         audiences = self._memories.audiences_with(wanted.persona_id)
         context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
-        own, asked = await asyncio.gather(self._vector(text), self._ask(wanted.scene, text, audiences))
-        heard = self._scorer.scores(own[None])[0] if own is not None and self._scorer else None
-        vector = None if own is None else blended(own, [self._recent.get(turn.id) for turn in context])
+        meant, asked = await asyncio.gather(own, self._ask(wanted.scene, text, audiences))
+        heard = self._scorer.scores(meant[None])[0] if meant is not None and self._scorer else None
+        vector = None if meant is None else blended(meant, [self._recent.get(turn.id) for turn in context])
         emotion = query_emotion(wanted.mood, heard)
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
         pool = await self._pool(asked, vector, by_feeling)
@@ -198,7 +203,11 @@ class Recaller:
     async def _vector(self, text: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():
             return None
-        vector: Vector = (await self._encoder.embed_query([text]))[0]
+        try:
+            vector: Vector = (await self._encoder.embed_query([text]))[0]
+        except SearchIndexError as problem:
+            log.warning("The embedding model failed; words serve: %s", problem)
+            return None
         return vector
 
     async def _ask(self, scene: Scene, text: str, audiences: Awaitable[Sequence[int]]) -> _Asked:
@@ -313,6 +322,10 @@ def _joined(pool: _Pool, past: _Pool | None) -> _Pool:
     return _Pool(
         [*pool.candidates, *moved], pool.memories | past.memories, pool.ceiling, pool.ceiling_context
     )
+
+
+def _asked_text(answers: Sequence[Turn]) -> str:
+    return " ".join(turn.text for turn in answers)[-QUERY_CHARACTERS:]
 
 
 def _inside(memory: Memory, scope: Scope) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from bot.core.types import MemoryKind
 from bot.engine import indexing
-from bot.errors import ModelUnavailable, UserFacing
+from bot.errors import ModelUnavailable, SearchIndexError, UserFacing
 from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, Stage, open_stage
 from tests.fakes import Prompt
 
@@ -239,6 +239,22 @@ async def test_words_serve_while_the_encoder_loads(tmp_path: Path) -> None:
         stage.encoder.ready = False
         stage.say("My grandmother's parrot is called Bartholomew.")
         await talk(stage, 150)
+        stage.say("Mira, what was the name of my grandmother's parrot?")
+        await stage.quiet()
+        assert "Bartholomew" in stage.model.of("reply")[-1].messages[-1].content
+
+
+async def test_a_failing_encoder_leaves_the_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_stage(tmp_path, context_tokens=2048) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("My grandmother's parrot is called Bartholomew.")
+        await talk(stage, 150)
+        await until_indexed(stage)
+
+        async def broken(texts: object) -> object:
+            raise SearchIndexError("The embedding model failed (RuntimeError).")
+
+        monkeypatch.setattr(stage.encoder, "embed_query", broken)
         stage.say("Mira, what was the name of my grandmother's parrot?")
         await stage.quiet()
         assert "Bartholomew" in stage.model.of("reply")[-1].messages[-1].content
