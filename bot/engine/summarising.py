@@ -152,7 +152,8 @@ class Summariser:
                 continue
             self._wake.clear()
             try:
-                await asyncio.wait_for(self._wake.wait(), self._pause())
+                async with asyncio.timeout(self._pause()):  # wait_for may swallow a cancellation in 3.11
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 
