@@ -294,6 +294,11 @@ class TroupeClient(commands.AutoShardedBot):
         """Remember since when messages may be lost."""
         self._lost_at.setdefault(shard_id, datetime.now(UTC) - UNNOTICED)
 
+    async def on_shard_connect(self, shard_id: int) -> None:
+        """A session begins, messages come at once; `on_shard_ready` follows when the servers are known."""
+        if self._troupe is not None:
+            self._troupe.new_session()
+
     async def on_shard_resumed(self, shard_id: int) -> None:
         """Discord sends again what was missed."""
         self._lost_at.pop(shard_id, None)

@@ -356,6 +356,7 @@ class FakeTroupe:
     heard: list[Event] = field(default_factory=list)
     live: set[int] = field(default_factory=set)
     starts: int = 0
+    sessions: int = 0
     catch_ups: list[datetime | None] = field(default_factory=list)
     hear_failure: Exception | None = None
 
@@ -379,6 +380,9 @@ class FakeTroupe:
 
     async def start(self) -> None:
         self.starts += 1
+
+    def new_session(self) -> None:
+        self.sessions += 1
 
     async def catch_up(self, since: datetime | None = None) -> None:
         self.catch_ups.append(since)

@@ -65,6 +65,7 @@ async def test_c12_lost_sessions_are_caught_up_and_nothing_is_done_twice(
         await asyncio.sleep(0.1)
         assert len(troupe.heard) == 1
     assert troupe.starts == 1
+    assert troupe.sessions == 1 + len(troupe.catch_ups)
     assert len(discord_server.command_syncs) == 1
 
 

@@ -49,9 +49,11 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class PostEntry:
-    """A turn to be stored and how far the place has been read."""
+    """A turn to be stored and whether the place has been read up to it."""
 
     draft: TurnDraft
+    seen: bool = True
+    """False while messages before it may be missing: `seen_until` then stays, so that they are read later."""
 
 
 JournalEntry = PostEntry | MessageEdited | MessagesDeleted
@@ -64,9 +66,10 @@ class TurnStore(Protocol):
     async def commit(self, entries: Sequence[JournalEntry]) -> list[JournalOutcome]:
         """All entries in one transaction, in order, idempotent by message id; one outcome each.
 
-        Moves `seen_until` of the places. An edit or deletion removes at once every scratchpad line, snapshot,
-        fact and sample that names the turn, in every revision, and makes the other turns of those lines
-        uncovered again; a deleted turn keeps its row (ids, marks) and loses its text and name.
+        Moves `seen_until` of the places whose entries are `seen`. An edit or deletion removes at once every
+        scratchpad line, snapshot, fact and sample that names the turn, in every revision, and makes the other
+        turns of those lines uncovered again; a deleted turn keeps its row (ids, marks) and loses its text and
+        name.
         None for messages that are no turn."""
 
     async def commit_reply(

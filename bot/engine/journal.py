@@ -72,7 +72,8 @@ class Journal:
             live = self._live.get(event.place.id)
             if live is None or live.scene.paused:
                 return False
-            entry = PostEntry(draft_of(event, live, proxied=proxied))
+            seen = event.backfilled or not self._live.is_unread(event.place.id)
+            entry = PostEntry(draft_of(event, live, proxied=proxied), seen=seen)
             self._waiting.append((entry, event))
         else:
             self._waiting.append((event, None))

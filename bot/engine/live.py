@@ -19,6 +19,7 @@ class LiveScenes:
     def __init__(self) -> None:
         self._places: dict[int, _Entry] = {}
         self._recorded_from: dict[int, int] = {}
+        self._unread: set[int] = set()
 
     def place(self, place_id: int) -> Place | None:
         """The place, when it ever had a scene."""
@@ -38,10 +39,23 @@ class LiveScenes:
     def record_from(self, place_id: int, message_id: int) -> None:
         """Nothing up to this message may be read from the history: it came before the scene or in a pause."""
         self._recorded_from[place_id] = message_id
+        self._unread.discard(place_id)
 
     def recorded_from(self, place_id: int) -> int:
         """The message id after which the history may be read."""
         return self._recorded_from.get(place_id, 0)
+
+    def not_read(self) -> None:
+        """Messages may have been missed in every place: its history must be read."""
+        self._unread.update(place.id for place in self.places())
+
+    def read(self, place_id: int) -> None:
+        """The history of the place was read to its end."""
+        self._unread.discard(place_id)
+
+    def is_unread(self, place_id: int) -> bool:
+        """Whether messages before the newest may be missing."""
+        return place_id in self._unread
 
     def renamed(self, place: Place) -> None:
         """Keep the newest name of a channel."""
@@ -60,6 +74,7 @@ class LiveScenes:
         """The place is gone."""
         self._places.pop(place_id, None)
         self._recorded_from.pop(place_id, None)
+        self._unread.discard(place_id)
 
     def places(self) -> list[Place]:
         """Every place with an active scene."""

@@ -155,6 +155,7 @@ class Troupe:
             await self.options.load(place.space_id)
             self.live.put(place, live.scene, dict(live.aliases))
             self.live.record_from(place.id, await self.store.seen_until(place.id))
+        self.live.not_read()
         self.jobs.start(self.journal.run(), name="journal")
         self.jobs.keep(self.indexer.run, name="indexer")
         self.notes.start()
@@ -168,6 +169,10 @@ class Troupe:
         await self.catch_up()
         for place in self.live.places():
             self.places.wake(place)
+
+    def new_session(self) -> None:
+        """What was said before this connection is not known until `catch_up`, this time or after a crash."""
+        self.live.not_read()
 
     async def catch_up(self, since: datetime | None = None) -> None:
         """Read the history of live places; what is known already changes nothing.
@@ -186,6 +191,7 @@ class Troupe:
     async def _read_history(self, place: Place, since: datetime | None) -> None:
         live = self.live.get(place.id)
         if live is None or live.scene.paused:
+            self.live.read(place.id)
             return
         after = self.live.recorded_from(place.id)
         if since is not None:
@@ -194,6 +200,7 @@ class Troupe:
         try:
             async for event in self.messenger.history(place, after=after):
                 self.hear(event)
+            self.live.read(place.id)
         except DeliveryError as problem:
             log.warning("The history of place %s cannot be read: %s", place.id, problem)
 

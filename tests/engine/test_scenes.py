@@ -62,6 +62,47 @@ async def test_a_restart_brings_back_window_and_answers_what_is_owed(tmp_path: P
         assert messenger.texts() == ["Yes?"]
 
 
+async def test_an_end_before_the_history_was_read_loses_no_message(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("A quiet evening.")
+        await stage.quiet()
+    messenger.past.append(_missed(messenger, "Missed while away."))
+    async with open_stage(tmp_path, messenger=messenger, clock=clock, start=False) as stage:
+        stage.say("Heard at once.")  # messages come before the history is read
+        await stage.troupe.journal.flushed()
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.quiet()
+        texts = [turn.text for turn in await stage.window()]
+        assert texts == ["A quiet evening.", "Missed while away.", "Heard at once."]
+
+
+@pytest.mark.parametrize("caught_up", [False, True])
+async def test_an_end_after_a_new_session_loses_no_message(tmp_path: Path, caught_up: bool) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("A quiet evening.")
+        await stage.quiet()
+        lost_at = clock()
+        missed = _missed(messenger, "Missed in between.")
+        messenger.past.append(missed)
+        stage.troupe.new_session()
+        heard = stage.say("Heard at once.")
+        if caught_up:
+            await stage.troupe.catch_up(lost_at)
+            heard = stage.say("And on.")
+        await stage.quiet()
+        seen = await stage.store.scenes.seen_until(TAVERN.id)
+        assert seen >= heard if caught_up else seen < missed.message_id
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.quiet()
+        assert "Missed in between." in [turn.text for turn in await stage.window()]
+
+
 async def test_what_was_said_in_a_pause_is_never_read(tmp_path: Path) -> None:
     clock = RealClock()
     messenger = FakeMessenger(clock)

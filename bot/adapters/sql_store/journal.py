@@ -34,8 +34,9 @@ async def commit(
         elif isinstance(first, MessagesDeleted):
             outcomes.append(await _delete(connection, first, now))
         else:
-            drafts = [entry.draft for entry in group if isinstance(entry, PostEntry)]
-            outcomes.extend(await _record(connection, drafts))
+            posts = [entry for entry in group if isinstance(entry, PostEntry)]
+            outcomes.extend(await _record(connection, [post.draft for post in posts]))
+            await _advance(connection, [post.draft for post in posts if post.seen])
     return outcomes
 
 
@@ -70,7 +71,6 @@ async def _record(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> l
     stored = await insert_turns(connection, fresh)
     old_ids = [which for how, which in plan if how == "known"]
     olds = {turn.id: turn for turn in await turns_by_ids(connection, old_ids)}
-    await _advance(connection, drafts)
     return [_outcome(how, which, stored, olds) for how, which in plan]
 
 
