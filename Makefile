@@ -26,7 +26,7 @@ doctor: setup ## Test the settings, the models, the database and the disk (pytho
 	@$(BIN)/python -m bot check
 
 test: setup-dev ## Run all tests
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --reruns 2
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 check: setup-dev ## Lint, format and types
 	$(BIN)/python -m ruff check .
