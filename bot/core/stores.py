@@ -139,6 +139,9 @@ class SceneStore(Protocol):
     async def of_place(self, place_id: int) -> list[Scene]:
         """Newest first."""
 
+    async def active(self, place_id: int) -> Scene | None:
+        """The one scene that is played there, paused or not."""
+
     async def stories(self, place_id: int) -> list[Story]: ...
 
     async def join(self, scene_id: int, persona_id: int) -> Scene: ...

@@ -23,7 +23,6 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.repeated": "",
         "hints.refused": "name",
         "hints.empty": "name",
-        "hints.continue": "name",
         "hints.ignored": "name",
         "memory_system": "",
         "memory_task": "notes known scene turns emotions",

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from bot.core.names import fold
 from bot.core.stores import PersonaStore, SceneStore, TurnStore
-from bot.core.types import Alias, Place, Scene
+from bot.core.types import Alias, Place
 from bot.engine.conduct import Conduct
 from bot.engine.places import Places
-from bot.engine.scenes import NO_SCENE, checked_text
+from bot.engine.scenes import active_scene, checked_text
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 
@@ -42,7 +42,7 @@ class Aliases:
         present_names: Collection[str] = (),
     ) -> Alias:
         """A member speaks under another name in the active scene."""
-        scene = await self._active(place.id)
+        scene = await active_scene(self._store, place.id)
         name = checked_text(name, 80, "An alias")
         wanted = fold(name)
         for persona in await self._personas.of_space(place.space_id):
@@ -63,7 +63,7 @@ class Aliases:
 
     async def clear(self, place: Place, owner_id: int) -> bool:
         """The member speaks under the own name again; False when there was no alias."""
-        scene = await self._active(place.id)
+        scene = await active_scene(self._store, place.id)
 
         async def change(state: PlaceState) -> bool:
             cleared = await self._store.clear_alias(scene.id, owner_id)
@@ -74,10 +74,4 @@ class Aliases:
 
     async def list(self, place_id: int) -> list[Alias]:
         """The aliases of the active scene."""
-        return await self._store.aliases((await self._active(place_id)).id)
-
-    async def _active(self, place_id: int) -> Scene:
-        scene = next((scene for scene in await self._store.of_place(place_id) if scene.active), None)
-        if scene is None:
-            raise UserFacing(NO_SCENE)
-        return scene
+        return await self._store.aliases((await active_scene(self._store, place_id)).id)

@@ -86,7 +86,7 @@ class Conduct:
         """Fill the state from the store, publish it to the guards, queue what is still owed an answer."""
         place = state.place
         await self._options.load(place.space_id)
-        scene = next((found for found in await self._scenes.of_place(place.id) if found.active), None)
+        scene = await self._scenes.active(place.id)
         same = scene is not None and state.scene is not None and scene.id == state.scene.id
         state.scene = scene
         state.aliases, state.personas, state.held = {}, {}, {}

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from bot.core.knowledge import Always, KnowledgeStore
 from bot.core.stores import MemoryStore, SceneStore, TurnStore
-from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scene, Scratchpad
+from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scratchpad
 from bot.engine.conduct import Conduct
 from bot.engine.drafting import snapshots
 from bot.engine.places import Places
-from bot.engine.scenes import NO_SCENE
+from bot.engine.scenes import active_scene
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 
@@ -45,7 +45,7 @@ class Keeping:
 
     async def always(self, place: Place) -> Always:
         """All that is pinned and wished for."""
-        return await self._knowledge.always((await self._scene(place.id)).story_id)
+        return await self._knowledge.always((await active_scene(self._scenes, place.id)).story_id)
 
     async def pin(self, place: Place, memory_id: int) -> Memory:
         """Keep a memory in every prompt of its story. The pin goes with the turns that it comes from."""
@@ -98,12 +98,12 @@ class Keeping:
 
     async def history(self, place: Place) -> list[Scratchpad]:
         """The newest revisions of the active scene's notes, newest first, the present one among them."""
-        return await self._scenes.revisions((await self._scene(place.id)).id, MOST_REVISIONS)
+        return await self._scenes.revisions((await active_scene(self._scenes, place.id)).id, MOST_REVISIONS)
 
     async def restore(self, place: Place, revision_id: int) -> Scratchpad:
         """Bring older notes back. What they do not know is kept as memories, and turns that
         only later notes told of are summarised again."""
-        scene = await self._scene(place.id)
+        scene = await active_scene(self._scenes, place.id)
 
         async def change(state: PlaceState) -> Scratchpad | None:
             before = await self._scenes.scratchpad(scene.id)
@@ -126,9 +126,3 @@ class Keeping:
             raise UserFacing("Those notes are not there any more. Please look at the list again.")
         self._wake_indexer()
         return after
-
-    async def _scene(self, place_id: int) -> Scene:
-        scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)
-        if scene is None:
-            raise UserFacing(NO_SCENE)
-        return scene

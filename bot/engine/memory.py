@@ -11,10 +11,10 @@ from bot.core.events import MessagesDeleted
 from bot.core.knowledge import KnowledgeStore, subject_owner
 from bot.core.pictures import Timeline, timeline
 from bot.core.stores import MemoryStore, SceneStore, TurnStore
-from bot.core.types import Memory, MemoryKind, Place, Scene, Scratchpad, Turn
+from bot.core.types import Memory, MemoryKind, Place, Scratchpad, Turn
 from bot.engine.journal import Journal
 from bot.engine.recalling import Recaller
-from bot.engine.scenes import NO_SCENE
+from bot.engine.scenes import active_scene
 from bot.errors import UserFacing
 
 MOST_FELT = 600
@@ -61,7 +61,7 @@ class Memories:
         """What the active scene's story remembers of this, best first; of one persona's if given."""
         if not query.strip():
             raise UserFacing("Say what to look for, for example `/memory search query:the silver key`.")
-        scene = await self._scene(place.id)
+        scene = await active_scene(self._scenes, place.id)
         found = await self._recaller.find(scene, query, persona_id=persona_id, limit=limit)
         now = self._now()
         return [
@@ -76,7 +76,7 @@ class Memories:
 
     async def scratchpad(self, place_id: int) -> Scratchpad:
         """The present notes of the active scene."""
-        return await self._scenes.scratchpad((await self._scene(place_id)).id)
+        return await self._scenes.scratchpad((await active_scene(self._scenes, place_id)).id)
 
     async def forget(self, place: Place, memory_id: int, *, by: int, moderator: bool) -> Memory:
         """Forget one memory everywhere. Members may forget what is their own, moderators everything here.
@@ -110,7 +110,7 @@ class Memories:
 
     async def timeline(self, place: Place) -> Timeline:
         """How the active scene felt, turn by turn. UserFacing while hardly any feeling is known."""
-        scene = await self._scene(place.id)
+        scene = await active_scene(self._scenes, place.id)
         found = timeline(scene.name, await self._knowledge.felt_in(scene.id, limit=MOST_FELT))
         if len(found.feelings) < FEWEST_FELT:
             raise UserFacing("There is too little to show yet. Feelings are known a moment after each turn.")
@@ -132,9 +132,3 @@ class Memories:
 
     async def _turn(self, turn_id: int) -> Turn | None:
         return next(iter(await self._turns.by_ids([turn_id])), None)
-
-    async def _scene(self, place_id: int) -> Scene:
-        scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)
-        if scene is None:
-            raise UserFacing(NO_SCENE)
-        return scene

@@ -13,7 +13,7 @@ from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.supersession import newest_in_line
 from bot.core.types import NOBODY, Memory, MemoryDraft, MemoryKind, Place, Scene
 from bot.engine.recalling import Recaller
-from bot.engine.scenes import NO_SCENE, checked_text
+from bot.engine.scenes import active_scene, checked_text
 from bot.errors import UserFacing
 
 LONGEST_FACT = 300
@@ -68,7 +68,7 @@ class Pages:
 
     async def names(self, place: Place, *, member: int | None = None) -> list[Entity]:
         """All that something is known of, by present name; for a plain `member` only what is their own."""
-        scene = await self._scene(place.id)
+        scene = await active_scene(self._scenes, place.id)
         found = await self._knowledge.entities(scene.story_id)
         if member is not None:
             found = [entity for entity in found if entity.owner_id == member]
@@ -101,7 +101,7 @@ class Pages:
 
     async def add(self, place: Place, text: str, *, by: int) -> KnownFact | Memory:
         """Note something that the personas present know from now on; it goes to the page of whom it names."""
-        scene = await self._scene(place.id)
+        scene = await active_scene(self._scenes, place.id)
         text = checked_text(text, LONGEST_FACT, "A memory")
         entity = await self._named_in(scene, text)
         owners = {by, *([entity.owner_id] if entity and entity.owner_id != NOBODY else [])}
@@ -158,12 +158,6 @@ class Pages:
         first = min(found, key=lambda each: each[:2])[2]
         rivals = {(one.owner_id, one.persona_id) for _, _, one in found if fold(one.name) == fold(first.name)}
         return first if len(rivals) == 1 else None  # two members of one name: nobody knows which is meant
-
-    async def _scene(self, place_id: int) -> Scene:
-        scene = next((scene for scene in await self._scenes.of_place(place_id) if scene.active), None)
-        if scene is None:
-            raise UserFacing(NO_SCENE)
-        return scene
 
 
 def _chosen(name: str, entities: Sequence[Entity]) -> Entity:

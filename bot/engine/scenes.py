@@ -142,7 +142,7 @@ class Scenes:
 
     async def resume(self, place: Place, *, after: int) -> Scene:
         """Record and answer again, from the message id `after` on: what was said meanwhile stays unread."""
-        scene = await self._active(place)
+        scene = await active_scene(self._store, place.id)
         if not scene.paused:
             raise UserFacing(f"The scene “{scene.name}” is not paused.")
 
@@ -156,7 +156,7 @@ class Scenes:
 
     async def end(self, place: Place) -> Scene:
         """Close the active scene. It can be switched to again; nothing of it is lost."""
-        scene = await self._active(place)
+        scene = await active_scene(self._store, place.id)
 
         async def change(state: PlaceState) -> Scene:
             self._conduct.interrupt(state)
@@ -172,7 +172,7 @@ class Scenes:
 
     async def current(self, place_id: int) -> SceneView | None:
         """The active scene, or None."""
-        scene = next((scene for scene in await self._store.of_place(place_id) if scene.active), None)
+        scene = await self._store.active(place_id)
         if scene is None:
             return None
         cast = [await self._personas.get(persona_id) for persona_id in scene.cast]
@@ -186,7 +186,7 @@ class Scenes:
 
     async def cast_add(self, place: Place, persona_id: int) -> Scene:
         """A persona joins the active scene and greets."""
-        scene = await self._active(place)
+        scene = await active_scene(self._store, place.id)
         persona = await self._personas.get(persona_id)
         if persona is None or persona.space_id != place.space_id:
             raise UserFacing("That persona does not exist here. `/persona list` shows those there are.")
@@ -203,7 +203,7 @@ class Scenes:
 
     async def cast_remove(self, place: Place, persona_id: int) -> Scene:
         """A persona leaves; it keeps its memories and may come back."""
-        scene = await self._active(place)
+        scene = await active_scene(self._store, place.id)
         if persona_id not in scene.cast:
             raise UserFacing("That persona is not in this scene. `/scene show` tells who is.")
 
@@ -216,14 +216,8 @@ class Scenes:
         return await self._places.do(place, change)
 
     # ------------------------------------------------------------ helpers
-    async def _active(self, place: Place) -> Scene:
-        scene = next((scene for scene in await self._store.of_place(place.id) if scene.active), None)
-        if scene is None:
-            raise UserFacing(NO_SCENE)
-        return scene
-
     async def _update(self, place: Place, **changes: object) -> Scene:
-        scene = await self._active(place)
+        scene = await active_scene(self._store, place.id)
 
         async def change(state: PlaceState) -> Scene:
             if changes.get("paused"):
@@ -238,6 +232,14 @@ class Scenes:
         if state.scene is None:
             raise UserFacing(NO_SCENE)
         return state.scene
+
+
+async def active_scene(store: SceneStore, place_id: int) -> Scene:
+    """The scene that is played there. `UserFacing` when there is none."""
+    scene = await store.active(place_id)
+    if scene is None:
+        raise UserFacing(NO_SCENE)
+    return scene
 
 
 def where_we_are(scene: Scene, cast: Collection[Persona]) -> str:

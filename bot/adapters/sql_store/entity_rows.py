@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
-from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import memories
 from bot.core.knowledge import Entity, EntityKind, FactDraft
+from bot.core.names import fold
 from bot.core.types import Memory, MemoryDraft
 
 _KEY = ["story_id", "owner_id", "persona_id", "folded_name"]
@@ -48,7 +48,7 @@ async def ensure_entity(connection: AsyncConnection, story_id: int, entity: Enti
         "kind": entity.kind.value,
         "owner_id": entity.owner_id,
         "persona_id": entity.persona_id,
-        "folded_name": "" if entity.persona_id else fold_name(entity.name),
+        "folded_name": "" if entity.persona_id else fold(entity.name),
         "name": entity.name,
     }
     insert = upsert(entities).values(values)

@@ -18,7 +18,7 @@ from bot.adapters.sql_store.forgetting import (
 )
 from bot.adapters.sql_store.knowledge_tables import entities, triggers
 from bot.adapters.sql_store.member_rows import MemberRows
-from bot.adapters.sql_store.names import fold_name
+from bot.core.names import fold
 from bot.adapters.sql_store.tables import (
     aliases,
     memories,
@@ -214,7 +214,7 @@ async def _redact_scenes(connection: AsyncConnection, space_id: int, names: Name
     for story_id, name in (await connection.execute(told.where(places.c.space_id == space_id))).all():
         if (new_name := names.out_of(name)) != name:
             new_name = f"{new_name} {story_id}"  # names of stories are unique in their place
-            values = {"name": new_name, "folded_name": fold_name(new_name)}
+            values = {"name": new_name, "folded_name": fold(new_name)}
             await connection.execute(sa.update(stories).where(stories.c.id == story_id).values(**values))
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.forgetting import queue_erasures
-from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import memories, places, scenes, stories
+from bot.core.names import fold
 from bot.core.stores import Past
 from bot.core.types import Persona
 
@@ -64,7 +64,7 @@ async def _made(connection: AsyncConnection, persona: Persona, now: datetime) ->
             id=place_id, guild_id=persona.space_id, space_id=persona.space_id, seen_until=0, name=_NAME
         )
     )
-    story = sa.insert(stories).values(place_id=place_id, name=_NAME, folded_name=fold_name(_NAME))
+    story = sa.insert(stories).values(place_id=place_id, name=_NAME, folded_name=fold(_NAME))
     story_id = int((await connection.execute(story.returning(stories.c.id))).scalar_one())
     scene = sa.insert(scenes).values(
         space_id=persona.space_id,

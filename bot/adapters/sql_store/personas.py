@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
-from bot.adapters.sql_store.names import fold_name
+from bot.core.names import fold
 from bot.adapters.sql_store.pasts import drop_past
 from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
 from bot.core.stores import PersonaRevision
@@ -61,7 +61,7 @@ class SqlPersonas:
     async def named(self, space_id: int, name: str) -> Persona | None:
         """The one that has this name now, differences of case and width aside."""
         found = await self._select(
-            sa.and_(personas.c.space_id == space_id, personas.c.folded_name == fold_name(name))
+            sa.and_(personas.c.space_id == space_id, personas.c.folded_name == fold(name))
         )
         return found[0] if found else None
 
@@ -182,7 +182,7 @@ def _row(persona: Persona) -> dict[str, Any]:
     return {
         "space_id": persona.space_id,
         "name": persona.name,
-        "folded_name": fold_name(persona.name),
+        "folded_name": fold(persona.name),
         "created_by": persona.created_by,
         "temperament": persona.temperament,
         "former_names": list(persona.former_names),

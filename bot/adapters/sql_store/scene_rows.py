@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.adapters.sql_store.names import fold_name
 from bot.adapters.sql_store.tables import aliases, cast_members, places, scenes, stories
+from bot.core.names import fold
 from bot.core.types import Alias, LiveScene, Place, Scene
 from bot.errors import StorageError
 
@@ -80,12 +80,12 @@ async def story_for(connection: AsyncConnection, place_id: int, name: str | None
         sa.select(stories.c.id).where(stories.c.place_id == place_id).order_by(stories.c.id.desc()).limit(1)
     )
     if name is not None:
-        here = here.where(stories.c.folded_name == fold_name(name))
+        here = here.where(stories.c.folded_name == fold(name))
     found = (await connection.execute(here)).scalar()
     if found is not None:
         return int(found)
     title = default if name is None else name
-    insert = sa.insert(stories).values(place_id=place_id, name=title, folded_name=fold_name(title))
+    insert = sa.insert(stories).values(place_id=place_id, name=title, folded_name=fold(title))
     return int((await connection.execute(insert.returning(stories.c.id))).scalar_one())
 
 

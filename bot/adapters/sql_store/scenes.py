@@ -109,6 +109,11 @@ class SqlScenes:
         """Newest first."""
         return await self._select(scenes.c.place_id == place_id)
 
+    async def active(self, place_id: int) -> Scene | None:
+        """The one scene that is played there, paused or not."""
+        found = await self._select(sa.and_(scenes.c.place_id == place_id, scenes.c.active))
+        return found[0] if found else None
+
     async def stories(self, place_id: int) -> list[Story]:
         """Newest first."""
         which = sa.select(stories).where(stories.c.place_id == place_id).order_by(stories.c.id.desc())

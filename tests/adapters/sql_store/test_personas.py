@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bot.adapters.sql_store import SqlStore
-from bot.adapters.sql_store.names import fold_name
+from bot.core.names import fold
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError, UserFacing
@@ -58,8 +58,8 @@ async def test_names_that_look_alike_are_one(store: SqlStore, first: str, second
 
 
 def test_other_letters_are_other_names() -> None:
-    assert fold_name("Ana") != fold_name("Anna")
-    assert fold_name("Zoë") != fold_name("Zoe")
+    assert fold("Ana") != fold("Anna")
+    assert fold("Zoë") != fold("Zoe")
 
 
 async def test_a_name_is_free_again_after_deletion(store: SqlStore) -> None:
