@@ -63,6 +63,10 @@ class Persona:
     avatar_url: str | None = None
     revision: int = 1
     created_by: int = NOBODY
+    age_restricted: bool = False
+    """Plays only in channels that Discord marks as age-restricted."""
+    approved: bool = True
+    """False while it waits for a moderator: nobody finds it until then."""
 
     def text(self, key: str) -> str:
         """A text field of the card, empty when absent or null."""

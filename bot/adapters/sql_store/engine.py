@@ -11,9 +11,11 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.adapters.sql_store.audit import SqlAudit
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.explanations import SqlExplanations
 from bot.adapters.sql_store.knowledge import SqlKnowledge
+from bot.adapters.sql_store.links import SqlLinks
 from bot.adapters.sql_store.lore import SqlLore
 from bot.adapters.sql_store.memories import SqlMemories
 from bot.adapters.sql_store.migrate import MIGRATIONS, upgrade
@@ -56,6 +58,8 @@ class SqlStore:
         self.knowledge = SqlKnowledge(database=database)
         self.explanations = SqlExplanations(database=database)
         self.privacy = SqlPrivacy(database=database)
+        self.audit = SqlAudit(database=database)
+        self.links = SqlLinks(database=database)
 
     def write(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A write transaction for one's own statements; writers take turns in the order they came."""

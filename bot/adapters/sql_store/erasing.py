@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.adapters.sql_store.audit import unname_actions
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.forgetting import (
     drop_lines,
@@ -18,7 +19,6 @@ from bot.adapters.sql_store.forgetting import (
 )
 from bot.adapters.sql_store.knowledge_tables import entities, triggers
 from bot.adapters.sql_store.member_rows import MemberRows
-from bot.core.names import fold
 from bot.adapters.sql_store.tables import (
     aliases,
     memories,
@@ -33,12 +33,14 @@ from bot.adapters.sql_store.tables import (
     turn_messages,
     turns,
 )
+from bot.adapters.sql_store.trust_tables import moderator_actions
+from bot.core.names import fold
 from bot.core.privacy import Erased
 from bot.core.redaction import Names
 from bot.core.types import MemoryKind
 
-_MAKERS = ("created_by", "added_by")
-"""Columns that say who made a thing that stays."""
+_MAKERS = ("created_by", "added_by", "actor_id")
+"""Columns that say who made or did a thing that stays."""
 _PASSING = (MemoryKind.SNAPSHOT.value, MemoryKind.FACT.value, MemoryKind.REFLECTION.value)
 _SCENE_TEXTS = (scenes.c.name, scenes.c.location, scenes.c.situation, scenes.c.story_time)
 
@@ -59,6 +61,7 @@ async def erase_rows(connection: AsyncConnection, member_id: int, found: MemberR
     for space_id, names in found.names.items():
         if names:
             reworded |= await _redact(connection, space_id, names, now)
+    await unname_actions(connection, found.names)
     await connection.execute(sa.delete(aliases).where(aliases.c.owner_id == member_id))
     await _unsign(connection, member_id)
     for space_id in found.direct:
@@ -115,7 +118,10 @@ async def count_before(connection: AsyncConnection, space_id: int, moment: datet
     learned = sa.select(sa.func.count()).where(
         memories.c.space_id == space_id, memories.c.created_at < moment, memories.c.kind.in_(_PASSING)
     )
-    return sum([int((await connection.execute(count)).scalar_one()) for count in (said, learned)])
+    done = sa.select(sa.func.count()).where(
+        moderator_actions.c.space_id == space_id, moderator_actions.c.created_at < moment
+    )
+    return sum([int((await connection.execute(count)).scalar_one()) for count in (said, learned, done)])
 
 
 async def drop_before(connection: AsyncConnection, space_id: int, moment: datetime, now: datetime) -> Erased:
@@ -126,6 +132,8 @@ async def drop_before(connection: AsyncConnection, space_id: int, moment: dateti
         memories.c.space_id == space_id, memories.c.created_at < moment, memories.c.kind.in_(_PASSING)
     )
     made = set((await connection.execute(learned)).scalars())
+    done = moderator_actions.c.space_id == space_id, moderator_actions.c.created_at < moment
+    await connection.execute(sa.delete(moderator_actions).where(*done))
     if not said and not made:
         return Erased()
     scene_ids, story_ids, place_ids = await _where(connection, said, ())

@@ -26,6 +26,7 @@ from bot.adapters.sql_store.tables import (
     turn_messages,
     turns,
 )
+from bot.adapters.sql_store.trust_tables import moderator_actions
 from bot.core.privacy import Export
 
 Record = Mapping[str, object]
@@ -49,6 +50,7 @@ async def export_member(connection: AsyncConnection, member_id: int, found: Memb
         "sample_lines_made_from_replies_to_you": await _samples(connection, found.sample_ids),
         "where_others_name_you": await _mentions(connection, found),
         "personas_you_made": await _personas(connection, found),
+        "what_you_did_as_a_moderator": await _actions(connection, member_id),
         "settings_of_your_direct_messages": await _options(connection, found.direct),
     }
 
@@ -144,6 +146,13 @@ async def _personas(connection: AsyncConnection, found: MemberRows) -> list[Reco
         }
         for row in await connection.execute(which.where(mine).order_by(personas.c.id))
     ]
+
+
+async def _actions(connection: AsyncConnection, member_id: int) -> list[Record]:
+    columns = [moderator_actions.c[name] for name in ("action", "detail", "created_at")]
+    where = moderator_actions.c.space_id.label("server"), moderator_actions.c.place_id.label("channel")
+    which = sa.select(*where, *columns).where(moderator_actions.c.actor_id == member_id)
+    return _records(await connection.execute(which.order_by(moderator_actions.c.id)))
 
 
 async def _options(connection: AsyncConnection, space_ids: Collection[int]) -> list[Record]:

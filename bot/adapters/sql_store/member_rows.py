@@ -27,6 +27,7 @@ from bot.adapters.sql_store.tables import (
     style_samples,
     turns,
 )
+from bot.adapters.sql_store.trust_tables import moderator_actions
 from bot.core.redaction import Names
 from bot.core.types import MemoryKind
 
@@ -69,6 +70,8 @@ async def rows_of(connection: AsyncConnection, member_id: int, direct_id: int = 
     for persona_id, space_id in await connection.execute(made):
         found.made_personas.add(persona_id)
         known.add(space_id)
+    did = sa.select(moderator_actions.c.space_id).where(moderator_actions.c.actor_id == member_id)
+    known.update((await connection.execute(did)).scalars())
     owned = sa.select(memories.c.id, memories.c.space_id).join_from(memories, memory_owners)
     for memory_id, space_id in await connection.execute(owned.where(memory_owners.c.owner_id == member_id)):
         found.memory_ids.add(memory_id)

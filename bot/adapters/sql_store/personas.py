@@ -11,9 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
-from bot.core.names import fold
 from bot.adapters.sql_store.pasts import drop_past
 from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
+from bot.core.names import fold
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError
@@ -189,6 +189,8 @@ def _row(persona: Persona) -> dict[str, Any]:
         "avatar_url": persona.avatar_url,
         "card": dict(persona.card),
         "avatar": persona.avatar,
+        "age_restricted": persona.age_restricted,
+        "approved": persona.approved,
     }
 
 
@@ -204,4 +206,6 @@ def _persona_of(row: Row[Any]) -> Persona:
         avatar_url=row.avatar_url,
         revision=row.revision,
         created_by=row.created_by,
+        age_restricted=row.age_restricted,
+        approved=row.approved,
     )

@@ -24,6 +24,7 @@ from bot.adapters.sql_store.tables import (
     places,
     turns,
 )
+from bot.adapters.sql_store.trust_tables import moderator_actions
 from bot.core.privacy import Erased, Export, Owned
 
 _APPLIED = "privacy"
@@ -107,7 +108,13 @@ class SqlPrivacy:
 
     async def known_members(self) -> list[int]:
         """See the port. Ascending."""
-        columns = (turns.c.owner_id, aliases.c.owner_id, memory_owners.c.owner_id, personas.c.created_by)
+        columns = (
+            turns.c.owner_id,
+            aliases.c.owner_id,
+            memory_owners.c.owner_id,
+            personas.c.created_by,
+            moderator_actions.c.actor_id,
+        )
         return await self._distinct(columns)
 
     async def known_spaces(self) -> list[int]:

@@ -107,6 +107,8 @@ personas = Table(
     _maybe("avatar_url", sa.Text),
     Column("card", sa.JSON, nullable=False),
     _maybe("avatar", sa.LargeBinary),
+    _flag("age_restricted"),
+    Column("approved", sa.Boolean(create_constraint=False), nullable=False, server_default=sa.true()),
     UniqueConstraint("space_id", "folded_name"),
     sqlite_autoincrement=True,
 )

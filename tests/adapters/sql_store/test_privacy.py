@@ -307,9 +307,10 @@ def test_every_column_that_holds_a_member_is_known() -> None:
         f"{table.name}.{column.name}"
         for table in metadata.sorted_tables
         for column in table.c
-        if column.name in ("owner_id", "member_id", "user_id", "author_id", "created_by", "added_by", "by")
+        if column.name
+        in ("owner_id", "member_id", "user_id", "author_id", "created_by", "added_by", "by", "actor_id")
     }
     handled = {"aliases.owner_id", "turns.owner_id", "memory_owners.owner_id", "entities.owner_id"}
-    signed = {name for name in members if name.endswith((".created_by", ".added_by"))}
+    signed = {name for name in members if name.endswith((".created_by", ".added_by", ".actor_id"))}
     assert members - signed <= handled
     assert sqlite3.sqlite_version_info >= (3, 35)
