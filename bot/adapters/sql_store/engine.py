@@ -24,6 +24,7 @@ from bot.adapters.sql_store.personas import SqlPersonas
 from bot.adapters.sql_store.privacy import SqlPrivacy
 from bot.adapters.sql_store.scenes import SqlScenes
 from bot.adapters.sql_store.settings import SqlSettings
+from bot.adapters.sql_store.spending import SqlUsage
 from bot.adapters.sql_store.tables import erasures, memories, outbox, personas, scenes, turns
 from bot.adapters.sql_store.turns import SqlTurns
 
@@ -58,6 +59,7 @@ class SqlStore:
         self.knowledge = SqlKnowledge(database=database)
         self.explanations = SqlExplanations(database=database)
         self.privacy = SqlPrivacy(database=database)
+        self.usage = SqlUsage(database=database)
         self.audit = SqlAudit(database=database)
         self.links = SqlLinks(database=database)
 

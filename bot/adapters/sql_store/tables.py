@@ -70,6 +70,7 @@ usage = Table(
     Column("space_id", sa.BigInteger, primary_key=True),
     Column("day", sa.Text, primary_key=True),
     _number("tokens"),
+    _number("cost", server_default=text("0")),
 )
 stored_values = Table(
     "stored_values",
@@ -122,6 +123,12 @@ persona_revisions = Table(
     Column("card", sa.JSON, nullable=False),
     _flag("picture_replaced"),
     _maybe("avatar", sa.LargeBinary),
+)
+persona_archives = Table(
+    "persona_archives",
+    metadata,
+    _parent("persona_id", "personas.id", key=True),
+    Column("archive", sa.LargeBinary, nullable=False),
 )
 audiences = Table(
     "audiences",

@@ -1,0 +1,193 @@
+"""The store of what the language model was used for: reserved, corrected, limited, reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.spending_tables import usage_notices, usage_shares
+from bot.adapters.sql_store.tables import usage
+from bot.core.spending import (
+    NOTHING,
+    GroupBy,
+    Level,
+    Limit,
+    Mark,
+    Payer,
+    Scope,
+    Spent,
+    Verdict,
+    parts,
+)
+
+_EVERYWHERE = 0  # the space id under which a day's total is counted
+_COUNTS = ("calls", "input_tokens", "output_tokens", "cost")
+
+
+class SqlUsage:
+    """Fulfils `bot.core.spending.UsageStore`."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def reserve(self, payer: Payer, day: date, estimate: Spent, limits: Sequence[Limit]) -> Verdict:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> Verdict:
+            paying = payer.member_ids
+            for limit in limits:
+                wanted = limit.measure.of(estimate)
+                if limit.scope is Scope.MEMBER:
+                    used = {member: await _used(connection, limit, payer, day, member) for member in paying}
+                    able = [m for m in paying if used[m] + -(-wanted // len(paying)) <= limit.most]
+                    if paying and not able:
+                        return Verdict(limit)
+                    paying = tuple(able)
+                elif await _used(connection, limit, payer, day) + wanted > limit.most:
+                    return Verdict(limit)
+            await _count(connection, _paid_by(payer, paying), day, estimate, NOTHING)
+            return Verdict(None, paying)
+
+        return await self._database.write(work)
+
+    async def add(self, payer: Payer, day: date, spent: Spent, reserved: Spent = NOTHING) -> None:
+        """See the port."""
+        await self._database.write(lambda connection: _count(connection, payer, day, spent, reserved))
+
+    async def levels(self, payer: Payer, day: date, limits: Sequence[Limit]) -> list[Level]:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> list[Level]:
+            found = []
+            for limit in limits:
+                members = payer.member_ids if limit.scope is Scope.MEMBER else (0,)
+                uses = [await _used(connection, limit, payer, day, member) for member in members]
+                found.append(Level(limit, min(uses, default=0)))
+            return found
+
+        return await self._database.read(work)
+
+    async def used(self, space_id: int, first: date, last: date) -> Spent:
+        """See the port."""
+        days = usage.c.day.between(first.isoformat(), last.isoformat())
+        which = sa.select(sa.func.sum(usage.c.tokens), sa.func.sum(usage.c.cost)).where(
+            usage.c.space_id == space_id, days
+        )
+
+        async def work(connection: AsyncConnection) -> Spent:
+            tokens, cost = (await connection.execute(which)).one()
+            return Spent(input_tokens=int(tokens or 0), cost=int(cost or 0))
+
+        return await self._database.read(work)
+
+    async def report(
+        self, space_id: int, first: date, last: date, *, by: GroupBy, member_id: int | None = None
+    ) -> dict[str, Spent]:
+        """See the port."""
+        key = usage_shares.c[by.value]
+        which = sa.select(key, *(sa.func.sum(usage_shares.c[name]) for name in _COUNTS)).where(
+            usage_shares.c.space_id == space_id,
+            usage_shares.c.day.between(first.isoformat(), last.isoformat()),
+        )
+        if member_id is not None:
+            which = which.where(usage_shares.c.member_id == member_id)
+
+        async def work(connection: AsyncConnection) -> dict[str, Spent]:
+            rows = await connection.execute(which.group_by(key))
+            return {str(row[0]): Spent(*map(int, row[1:])) for row in rows}
+
+        return await self._database.read(work)
+
+    async def fold(self, space_id: int, before: date) -> None:
+        """See the port."""
+        old = sa.and_(usage_shares.c.space_id == space_id, usage_shares.c.day < before.isoformat())
+        await self._database.write(lambda connection: fold_shares(connection, old))
+
+    async def is_first(self, mark: Mark) -> bool:
+        """See the port."""
+        values = {name: getattr(mark, name) for name in ("space_id", "place_id", "member_id", "about")}
+        same = [usage_notices.c[name] == value for name, value in values.items()]
+        insert = upsert(usage_notices).values(**values, period=mark.period).on_conflict_do_nothing()
+
+        async def work(connection: AsyncConnection) -> bool:
+            earlier = sa.delete(usage_notices).where(*same, usage_notices.c.period < mark.period)
+            await connection.execute(earlier)
+            return (await connection.execute(insert)).rowcount > 0
+
+        return await self._database.write(work)
+
+
+async def fold_shares(connection: AsyncConnection, which: sa.ColumnElement[bool]) -> None:
+    """Count these shares to nobody instead of their members."""
+    keys = (usage_shares.c.space_id, usage_shares.c.day, usage_shares.c.persona_id)
+    counts = [usage_shares.c[name] for name in _COUNTS]
+    theirs = sa.and_(which, usage_shares.c.member_id != 0)
+    summed = (
+        sa.select(keys[0], keys[1], sa.literal(0), keys[2], *(sa.func.sum(count) for count in counts))
+        .where(theirs)
+        .group_by(*keys)
+    )
+    insert = upsert(usage_shares).from_select(
+        ["space_id", "day", "member_id", "persona_id", *_COUNTS], summed
+    )
+    added = {name: usage_shares.c[name] + insert.excluded[name] for name in _COUNTS}
+    names = ["space_id", "day", "member_id", "persona_id"]
+    await connection.execute(insert.on_conflict_do_update(index_elements=names, set_=added))
+    await connection.execute(sa.delete(usage_shares).where(theirs))
+
+
+async def _used(
+    connection: AsyncConnection, limit: Limit, payer: Payer, day: date, member_id: int = 0
+) -> int:
+    """What of a limit is used in its period so far."""
+    days = (limit.period.first(day).isoformat(), day.isoformat())
+    table = usage if limit.scope in (Scope.BOT, Scope.SPACE) else usage_shares
+    if table is usage:
+        space_id = _EVERYWHERE if limit.scope is Scope.BOT else payer.space_id
+        which, tokens = usage.c.space_id == space_id, usage.c.tokens + 0
+    else:
+        own = (
+            usage_shares.c.member_id == member_id
+            if limit.scope is Scope.MEMBER
+            else usage_shares.c.persona_id == payer.persona_id
+        )
+        which = sa.and_(usage_shares.c.space_id == payer.space_id, own)
+        tokens = usage_shares.c.input_tokens + usage_shares.c.output_tokens
+    counted = tokens if limit.measure.value == "tokens" else table.c.cost
+    found = sa.select(sa.func.sum(counted)).where(which, table.c.day.between(*days))
+    return int((await connection.execute(found)).scalar() or 0)
+
+
+async def _count(connection: AsyncConnection, payer: Payer, day: date, spent: Spent, reserved: Spent) -> None:
+    members = payer.member_ids or (0,)
+    more = spent - reserved
+    totals = {"tokens": more.tokens, "cost": more.cost}
+    for space_id in (payer.space_id, _EVERYWHERE):
+        await _raise(connection, usage, {"space_id": space_id, "day": day.isoformat()}, totals)
+    shares = zip(members, parts(spent, len(members)), parts(reserved, len(members)), strict=True)
+    for member_id, own, before in shares:
+        key = {
+            "space_id": payer.space_id,
+            "day": day.isoformat(),
+            "member_id": member_id,
+            "persona_id": payer.persona_id,
+        }
+        difference = own - before
+        await _raise(connection, usage_shares, key, {name: getattr(difference, name) for name in _COUNTS})
+
+
+async def _raise(
+    connection: AsyncConnection, table: sa.Table, key: dict[str, object], by: dict[str, int]
+) -> None:
+    insert = upsert(table).values(**key, **{name: max(0, number) for name, number in by.items()})
+    raised = {name: sa.func.max(0, table.c[name] + number) for name, number in by.items()}
+    await connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=raised))
+
+
+def _paid_by(payer: Payer, member_ids: tuple[int, ...]) -> Payer:
+    return Payer(payer.space_id, payer.place_id, member_ids, payer.persona_id)
