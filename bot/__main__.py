@@ -80,6 +80,12 @@ def _parser() -> argparse.ArgumentParser:
     purge = commands.add_parser("purge", help="remove a server with all that belongs to it")
     purge.add_argument("guild_id", type=_discord_id, metavar="GUILD_ID", help="the server's number")
     purge.set_defaults(command=_purge)
+    backup = commands.add_parser("backup", help="write the database into one file, also while the bot runs")
+    backup.add_argument("file", type=Path, metavar="FILE", help="a file, or a folder to put one in")
+    backup.set_defaults(command=_backup)
+    restore = commands.add_parser("restore", help="put a backup back in place (stop the bot first)")
+    restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
+    restore.set_defaults(command=_restore)
     train = commands.add_parser("train-emotion", help="train the head that reads feelings from vectors")
     train.add_argument("files", nargs="+", type=Path, metavar="FILE", help="labelled lines in XED's form")
     train.add_argument("--out", type=Path, metavar="FILE", help="where the weights go (else the bot's own)")
@@ -129,6 +135,18 @@ def _purge(settings: Settings, arguments: argparse.Namespace) -> int:
     from bot.forgetting import purge  # noqa: PLC0415
 
     return lifetime.run(lambda: purge(settings, arguments.guild_id))
+
+
+def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.backups import backup  # noqa: PLC0415
+
+    return lifetime.run(lambda: backup(settings, arguments.file))
+
+
+def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
+    from bot.backups import restore  # noqa: PLC0415
+
+    return lifetime.run(lambda: restore(settings, arguments.file))
 
 
 def _discord_id(text: str) -> int:

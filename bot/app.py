@@ -14,6 +14,7 @@ from hashlib import sha256
 from pydantic import SecretStr
 
 from bot import prompts
+from bot.adapters import aside
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.chat_server import Timeouts
 from bot.adapters.embedder import ThreadedEncoder, make_encoder
@@ -89,6 +90,7 @@ async def open_app(
                 scorer=EmotionHead.load(encoder.id, settings.data_dir),
                 messenger=messenger(),
                 ledger=ledger,
+                remove_copies=lambda: asyncio.to_thread(aside.remove_all, settings.data_dir),
                 prompts=prompts.load(),
                 chat=models.chat,
                 background=models.background,

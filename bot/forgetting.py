@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
+from bot.adapters import aside
 from bot.adapters.embedder import make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
-from bot.adapters.sql_store import open_store
+from bot.adapters.sql_store import SqlStore, open_store
 from bot.app import DATABASE, INDEX, now
 from bot.core.privacy import Owned
-from bot.data_lock import AlreadyOwned, owned
 from bot.engine.eraser import Eraser
 from bot.engine.indexing import Indexer
 from bot.engine.troupe import Troupe
-from bot.job_files import Handler, Job, JobFolder
+from bot.job_asking import by_the_bot_or_alone
+from bot.job_files import Handler
 from bot.settings import Settings
 from bot.terminal import Screen
 
 FORGET: Final = "forget"
 PURGE: Final = "purge"
-_LOOK_S: Final = 0.2
-_LOCK_S: Final = 3.0
-"""How often the one who waits looks whether the bot that had the job has ended."""
 
 
 async def forget(settings: Settings, member_id: int) -> int:
@@ -67,47 +65,38 @@ def purged(turns: int) -> str:
     return f"The server is removed, with {turns} messages and all that was made of them. No byte is left."
 
 
-# ---------------------------------------------------------------- the two ways
+# ---------------------------------------------------------------- alone
 async def _done(settings: Settings, kind: str, subject_id: int) -> int:
     screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
-    try:
-        with owned(settings.data_dir):
-            screen.line(await _alone(settings, kind, subject_id, screen))
-        return 0
-    except AlreadyOwned:
-        folder = JobFolder(settings.data_dir)
-        job = await asyncio.to_thread(folder.ask, kind, subject_id)
-        try:
-            return await _followed(settings, folder, job, screen)
-        finally:
-            await asyncio.to_thread(folder.forget, job)
-
-
-async def _followed(settings: Settings, folder: JobFolder, job: Job, screen: Screen) -> int:
-    """The running bot does it; when that ends meanwhile, this process does."""
-    shown, waited = "", 0.0
-    screen.passing("The running bot is asked to do it")
-    while (result := await asyncio.to_thread(folder.result, job)) is None:
-        progress = await asyncio.to_thread(folder.progress, job)
-        if progress and progress != shown:
-            screen.passing(progress)
-            shown = progress
-        if waited >= _LOCK_S:
-            waited = 0.0
-            try:
-                with owned(settings.data_dir):
-                    screen.line(await _alone(settings, job.kind, job.subject_id, screen))
-                return 0
-            except AlreadyOwned:
-                pass
-        await asyncio.sleep(_LOOK_S)
-        waited += _LOOK_S
+    result = await by_the_bot_or_alone(
+        settings.data_dir, kind, subject_id, lambda: _alone(settings, kind, subject_id, screen), screen
+    )
     screen.line(result.text)
     return 0 if result.ok else 1
 
 
 async def _alone(settings: Settings, kind: str, subject_id: int, screen: Screen) -> str:
-    """With the data folder owned. Turns of others that named the member are encoded at the next start."""
+    async with eraser_alone(settings) as (eraser, store), screen.waiting("Erasing"):
+        await eraser.catch_up()
+        if kind == PURGE:
+            erased = await eraser.space_rows(subject_id)
+            await eraser.bytes_of(erased)
+            return purged(erased.turns)
+        what = await store.privacy.owned(subject_id)
+        await eraser.bytes_of(await eraser.member_rows(subject_id, what))
+        return forgotten(what)
+
+
+@asynccontextmanager
+async def eraser_alone(
+    settings: Settings, *, copies_too: bool = True
+) -> AsyncIterator[tuple[Eraser, SqlStore]]:
+    """With the data folder owned. Turns of others that named a member are encoded at the next start."""
+
+    async def remove_copies() -> None:
+        if copies_too:
+            await asyncio.to_thread(aside.remove_all, settings.data_dir)
+
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
         encoder = await stack.enter_async_context(
@@ -126,13 +115,13 @@ async def _alone(settings: Settings, kind: str, subject_id: int, screen: Screen)
             now=now,
         )
         ledger = await asyncio.to_thread(open_ledger, settings.data_dir)
-        eraser = Eraser(store=store.privacy, ledger=ledger, indexer=indexer, now=now)
-        async with screen.waiting("Erasing"):
-            await eraser.catch_up()
-            if kind == PURGE:
-                erased = await eraser.space_rows(subject_id)
-                await eraser.bytes_of(erased)
-                return purged(erased.turns)
-            what = await store.privacy.owned(subject_id)
-            await eraser.bytes_of(await eraser.member_rows(subject_id, what))
-            return forgotten(what)
+        yield (
+            Eraser(
+                store=store.privacy,
+                ledger=ledger,
+                indexer=indexer,
+                remove_copies=remove_copies,
+                now=now,
+            ),
+            store,
+        )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from bot.adapters import aside
 from bot.app import open_app
+from bot.backups import BACKUP, copier
 from bot.client import TroupeClient
 from bot.errors import SettingsError
 from bot.forgetting import handlers
@@ -28,8 +30,12 @@ async def serve(settings: Settings) -> int:
     async with open_app(settings, lambda: client.messenger) as app:
         values = app.store.settings
         client.attach(app.troupe, load_value=values.value, save_value=values.set_value)
-        folder, known = JobFolder(settings.data_dir), handlers(app.troupe)
+        folder = JobFolder(settings.data_dir)
+        known = {**handlers(app.troupe), BACKUP: copier(settings.data_dir)}
         app.troupe.jobs.loop(lambda: do_waiting(folder, known), name="jobs of other processes")
+        app.troupe.jobs.loop(
+            lambda: asyncio.to_thread(aside.remove_old, settings.data_dir), name="old copies"
+        )
         connection = asyncio.create_task(client.serve(token.get_secret_value()), name="discord")
         try:
             await asyncio.shield(connection)

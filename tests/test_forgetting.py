@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import forgetting
+from bot import forgetting, job_asking
 from bot.__main__ import main
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import open_store
@@ -94,7 +94,7 @@ async def test_a_running_bot_does_it_and_is_followed(
 async def test_when_the_bot_ends_meanwhile_it_is_done_alone(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(forgetting, "_LOCK_S", 0.1)
+    monkeypatch.setattr(job_asking, "LOCK_S", 0.1)
     await fill(settings.data_dir)
     with owned(settings.data_dir):
         asking = asyncio.create_task(forgetting.forget(settings, ZAN))

@@ -31,7 +31,7 @@ from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation, OnStream
 from bot.engine.delivery import Delivery
 from bot.engine.drafts import Drafts
-from bot.engine.eraser import Eraser
+from bot.engine.eraser import Eraser, RemoveCopies, no_copies
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
@@ -119,6 +119,7 @@ class Parts:
     on_stream: OnStream | None = None
     ledger: PrivacyLedger = field(default_factory=MemoryLedger)
     """Who opted out and who was forgotten."""
+    remove_copies: RemoveCopies = no_copies
     patterns: Callable[[], Search] = lambda: no_patterns
     """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
     degraded: Callable[[], list[str]] = list
@@ -265,7 +266,13 @@ def assemble(parts: Parts) -> Troupe:
     privacy = Privacy(
         store=store.privacy,
         ledger=parts.ledger,
-        eraser=Eraser(store=store.privacy, ledger=parts.ledger, indexer=indexer, now=now),
+        eraser=Eraser(
+            store=store.privacy,
+            ledger=parts.ledger,
+            indexer=indexer,
+            remove_copies=parts.remove_copies,
+            now=now,
+        ),
         journal=journal,
         places=places,
         live=live,

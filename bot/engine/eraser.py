@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from bot.core.privacy import Erased, Owned, PrivacyLedger, PrivacyStore
 from bot.engine.indexing import Indexer
 
 log = logging.getLogger(__name__)
+
+RemoveCopies = Callable[[], Awaitable[None]]
+"""Removes the copies of the database that lie beside it."""
+
+
+async def no_copies() -> None:
+    """Where none are made."""
 
 
 class Eraser:
@@ -25,11 +32,13 @@ class Eraser:
         ledger: PrivacyLedger,
         indexer: Indexer,
         now: Callable[[], datetime],
+        remove_copies: RemoveCopies = no_copies,
     ) -> None:
         self._store = store
         self._ledger = ledger
         self._indexer = indexer
         self._now = now
+        self._remove_copies = remove_copies
 
     async def member_rows(self, member_id: int, owned: Owned, *, direct_id: int = 0) -> Erased:
         """Take a member out of the database for good. `bytes_of` must follow."""
@@ -48,7 +57,8 @@ class Eraser:
         return await self._store.erase_space(space_id, number=number)
 
     async def bytes_of(self, erased: Erased) -> None:
-        """On return no byte of what was erased is left in the database or the index."""
+        """On return no byte of what was erased is left in the database, its copies or the index."""
+        await self._remove_copies()
         await self._indexer.erase_now(erased.space_ids, erased.dropped_spaces)
 
     async def catch_up(self) -> int:
