@@ -23,6 +23,8 @@ class Owned:
     samples: int = 0
     personas: int = 0
     """Personas that the member made: those of direct messages go, others lose the member's id."""
+    usage: int = 0
+    """Sums of what answers to the member cost, by day and persona."""
     space_ids: tuple[int, ...] = ()
     """Servers and direct messages in which the member is known."""
     newest: datetime | None = None

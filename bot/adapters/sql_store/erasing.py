@@ -19,6 +19,8 @@ from bot.adapters.sql_store.forgetting import (
 )
 from bot.adapters.sql_store.knowledge_tables import entities, triggers
 from bot.adapters.sql_store.member_rows import MemberRows
+from bot.adapters.sql_store.spending import forget_spending
+from bot.adapters.sql_store.spending_tables import usage_notices
 from bot.adapters.sql_store.tables import (
     aliases,
     memories,
@@ -63,6 +65,7 @@ async def erase_rows(connection: AsyncConnection, member_id: int, found: MemberR
             reworded |= await _redact(connection, space_id, names, now)
     await unname_actions(connection, found.names)
     await connection.execute(sa.delete(aliases).where(aliases.c.owner_id == member_id))
+    await forget_spending(connection, member_id)
     await _unsign(connection, member_id)
     for space_id in found.direct:
         await drop_space(connection, space_id)
@@ -102,6 +105,7 @@ async def drop_place(connection: AsyncConnection, place_id: int, now: datetime) 
     story_ids = tuple((await connection.execute(told)).scalars())
     await connection.execute(sa.delete(places).where(places.c.id == place_id))
     await connection.execute(sa.delete(options).where(options.c.place_id == place_id))
+    await connection.execute(sa.delete(usage_notices).where(usage_notices.c.place_id == place_id))
     await queue_erasures(connection, rows, now)
     return Erased(
         turns=count,

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.member_rows import MemberRows
+from bot.adapters.sql_store.spending_tables import usage_shares
 from bot.adapters.sql_store.tables import (
     aliases,
     line_sources,
@@ -52,6 +53,7 @@ async def export_member(connection: AsyncConnection, member_id: int, found: Memb
         "personas_you_made": await _personas(connection, found),
         "what_you_did_as_a_moderator": await _actions(connection, member_id),
         "settings_of_your_direct_messages": await _options(connection, found.direct),
+        "what_answers_to_you_cost": await _usage(connection, member_id),
     }
 
 
@@ -158,6 +160,20 @@ async def _actions(connection: AsyncConnection, member_id: int) -> list[Record]:
 async def _options(connection: AsyncConnection, space_ids: Collection[int]) -> list[Record]:
     which = sa.select(options.c.key, options.c.value).where(options.c.space_id.in_(space_ids))
     return _records(await connection.execute(which))
+
+
+async def _usage(connection: AsyncConnection, member_id: int) -> list[Record]:
+    shares = usage_shares.c
+    counts = (shares.calls, shares.input_tokens, shares.output_tokens)
+    which = sa.select(
+        shares.space_id.label("server"),
+        shares.day,
+        personas.c.name.label("persona"),
+        *counts,
+        shares.cost.label("cost_in_millionths"),
+    ).select_from(usage_shares.outerjoin(personas, personas.c.id == shares.persona_id))
+    rows = await connection.execute(which.where(shares.member_id == member_id).order_by(shares.day))
+    return _records(rows)
 
 
 # ---------------------------------------------------------------- rows as values

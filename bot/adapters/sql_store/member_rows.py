@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects, triggers
+from bot.adapters.sql_store.spending_tables import usage_shares
 from bot.adapters.sql_store.tables import (
     aliases,
     line_sources,
@@ -50,6 +51,8 @@ class MemberRows:
     """"Bring this back when …" lines of others' memories that name the member."""
     alias_scenes: set[int] = field(default_factory=set)
     made_personas: set[int] = field(default_factory=set)
+    usage_rows: int = 0
+    """Sums of what answers to the member cost, by day and persona."""
     spaces: set[int] = field(default_factory=set)
     """Guilds in which the member is known."""
     direct: set[int] = field(default_factory=set)
@@ -75,6 +78,10 @@ async def rows_of(connection: AsyncConnection, member_id: int, direct_id: int = 
     owned = sa.select(memories.c.id, memories.c.space_id).join_from(memories, memory_owners)
     for memory_id, space_id in await connection.execute(owned.where(memory_owners.c.owner_id == member_id)):
         found.memory_ids.add(memory_id)
+        known.add(space_id)
+    paid = sa.select(usage_shares.c.space_id).where(usage_shares.c.member_id == member_id)
+    for space_id in (await connection.execute(paid)).scalars():
+        found.usage_rows += 1
         known.add(space_id)
     found.direct = await _direct(connection, known, direct_id)
     found.spaces = known - found.direct

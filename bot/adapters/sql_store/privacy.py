@@ -14,6 +14,7 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.member_export import export_member
 from bot.adapters.sql_store.member_rows import MemberRows, rows_of
+from bot.adapters.sql_store.spending_tables import usage_shares
 from bot.adapters.sql_store.tables import (
     aliases,
     counters,
@@ -114,6 +115,7 @@ class SqlPrivacy:
             memory_owners.c.owner_id,
             personas.c.created_by,
             moderator_actions.c.actor_id,
+            usage_shares.c.member_id,
         )
         return await self._distinct(columns)
 
@@ -165,6 +167,7 @@ async def _counted(connection: AsyncConnection, found: MemberRows) -> Owned:
         notes=len(found.line_ids),
         samples=len(found.sample_ids),
         personas=len(found.made_personas),
+        usage=found.usage_rows,
         space_ids=tuple(sorted(found.spaces | found.direct)),
         newest=found.newest,
     )

@@ -141,6 +141,12 @@ async def fold_shares(connection: AsyncConnection, which: sa.ColumnElement[bool]
     await connection.execute(sa.delete(usage_shares).where(theirs))
 
 
+async def forget_spending(connection: AsyncConnection, member_id: int) -> None:
+    """What was spent stays counted, for the limits; that it was this member is forgotten."""
+    await fold_shares(connection, usage_shares.c.member_id == member_id)
+    await connection.execute(sa.delete(usage_notices).where(usage_notices.c.member_id == member_id))
+
+
 async def _used(
     connection: AsyncConnection, limit: Limit, payer: Payer, day: date, member_id: int = 0
 ) -> int:

@@ -12,12 +12,14 @@ import sqlalchemy as sa
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.tables import metadata
+from bot.core.spending import GroupBy, Mark, Payer, Spent
 from bot.core.stores import Recorded
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
 
 ZAN, BOB = 987654321, 55
 DIRECT = Place(id=7000, guild_id=0, name="direct messages")
+TAVERN = Place(id=500, guild_id=9, name="tavern")
 MARK = "xyzzyplugh"
 
 
@@ -58,6 +60,7 @@ async def fill(store: SqlStore, stage: Stage) -> list[Turn]:
     await store.personas.add_sample(stage.persona.id, "Sit down, Bob.", None)
     await store.scenes.update(stage.scene.id, situation="Zanzibar arrives.")
     await know(store)
+    await spend(store, TAVERN, stage.persona.id)
     await direct(store)
     return [first, bob, late, reply, hello]
 
@@ -86,7 +89,15 @@ async def direct(store: SqlStore) -> None:
     private = await set_stage(store, DIRECT, name="Alone", who=[made])
     await private.say("Only you know.", 31, owner_id=ZAN, speaker="Zanzibar")
     await store.settings.set_option(DIRECT.id, 0, "reply_mode", "always")
-    await store.settings.correct(DIRECT.id, "2026-03-01", 50)
+    await spend(store, DIRECT, made.id)
+
+
+async def spend(store: SqlStore, place: Place, persona_id: int) -> None:
+    """Answers to the member, alone and beside Bob, and a notice about it."""
+    for members in ((ZAN,), (ZAN, BOB)):
+        payer = Payer(place.space_id, place.id, members, persona_id)
+        await store.usage.add(payer, NOON.date(), Spent(1, 100, 10, 7))
+    assert await store.usage.is_first(Mark(place.space_id, "tired", "2026-03-01", place.id, ZAN))
 
 
 @pytest.fixture
@@ -110,7 +121,7 @@ async def test_what_will_go_is_counted_and_nothing_changes(store: SqlStore, stag
     assert (owned.turns, owned.replies, owned.aliases, owned.personas) == (3, 1, 1, 2)
     assert owned.space_ids == (9, DIRECT.id)
     assert owned.newest is not None
-    assert (owned.memories, owned.notes, owned.samples) == (4, 2, 2)
+    assert (owned.memories, owned.notes, owned.samples, owned.usage) == (4, 2, 2, 2)
     assert (await store.privacy.owned(4242)).nothing
     assert await everything(store) == before
 
@@ -160,6 +171,28 @@ async def test_others_keep_what_they_said_and_what_was_made_of_it(store: SqlStor
     (answered,) = await store.turns.by_ids([bob.id])
     assert answered.answered_by == hello.id
     assert bob.id in [turn.id for turn in await store.turns.uncovered(stage.scene.id, 50)]
+
+
+async def test_what_was_spent_stays_counted_without_the_member(store: SqlStore, stage: Stage) -> None:
+    await fill(store, stage)
+    day = NOON.date()
+    before = await store.usage.report(9, day, day, by=GroupBy.PERSONA)
+    assert {record["day"] for record in (await store.privacy.export(ZAN))["what_answers_to_you_cost"]} == {
+        day.isoformat()
+    }
+    await store.privacy.erase(ZAN, number=1)
+    assert await store.usage.report(9, day, day, by=GroupBy.PERSONA) == before
+    by_member = await store.usage.report(9, day, day, by=GroupBy.MEMBER)
+    assert by_member == {"0": Spent(2, 150, 15, 11), str(BOB): Spent(0, 50, 5, 3)}
+    assert (await store.usage.used(0, day, day)).tokens == 440
+
+
+async def test_of_whom_only_the_spending_is_known_is_forgotten_as_well(store: SqlStore) -> None:
+    await store.usage.add(Payer(9, 500, (ZAN,), 1), NOON.date(), Spent(1, 100, 10, 7))
+    assert await store.privacy.known_members() == [ZAN]
+    assert (await store.privacy.owned(ZAN)).usage == 1
+    assert (await store.privacy.erase(ZAN, number=1)).space_ids == (9,)
+    assert await store.privacy.known_members() == []
 
 
 async def test_keys_of_what_is_gone_or_reworded_leave_the_index(store: SqlStore, stage: Stage) -> None:
@@ -311,6 +344,7 @@ def test_every_column_that_holds_a_member_is_known() -> None:
         in ("owner_id", "member_id", "user_id", "author_id", "created_by", "added_by", "by", "actor_id")
     }
     handled = {"aliases.owner_id", "turns.owner_id", "memory_owners.owner_id", "entities.owner_id"}
+    handled |= {"usage_shares.member_id", "usage_notices.member_id"}
     signed = {name for name in members if name.endswith((".created_by", ".added_by", ".actor_id"))}
     assert members - signed <= handled
     assert sqlite3.sqlite_version_info >= (3, 35)
