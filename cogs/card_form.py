@@ -10,12 +10,19 @@ from typing import Final
 import discord
 from discord import ui
 
-from bot.core.cards import TEMPERAMENTS
+from bot.core.cards import TEMPERAMENTS, nature_of
+from bot.core.character import LONGEST_TRAIT
+from bot.core.extensions import own_values
+from bot.core.options import OPTIONS, STRATEGIES
+from bot.core.types import Persona
 from bot.errors import UserFacing
 from cogs.answers import Asked, Buttons, Form, say, text_file, think
 
 MODAL_LIMIT: Final = 4000
 LARGEST_FILE: Final = 1024 * 1024
+
+ITS_OWN: Final = "as its card says"
+"""What the menu of temperaments shows for one that has no name."""
 
 Texts = Mapping[str, str]
 Submit = Callable[[Asked, Texts], Awaitable[None]]
@@ -35,6 +42,9 @@ class Field:
     """What stands between the texts of a list: a line of its own with ---, or a comma."""
     choices: tuple[str, ...] = ()
     """What a menu offers instead of an input. A present value that is none of these is offered too."""
+    longest: int = MODAL_LIMIT
+    own: bool = False
+    """Kept among what only Troupe knows of a card (`bot.core.extensions`)."""
 
 
 MAIN_PAGE: Final = (
@@ -68,7 +78,58 @@ LISTS_PAGE: Final = (
         choices=tuple(TEMPERAMENTS),
     ),
 )
-PAGES: Final[Mapping[str, tuple[Field, ...]]] = {"main": MAIN_PAGE, "more": MORE_PAGE, "lists": LISTS_PAGE}
+AS_THE_PLACE: Final = "as the channel's settings say"
+CHARACTER_PAGE: Final = (
+    Field("values", "values", "Values", "What it holds dear", longest=LONGEST_TRAIT, own=True),
+    Field("wants", "wants", "Wants", "What it is after", longest=LONGEST_TRAIT, own=True),
+    Field("fears", "fears", "Fears", "What it is afraid of", longest=LONGEST_TRAIT, own=True),
+    Field("never", "never", "Never", "What it never does or says", longest=LONGEST_TRAIT, own=True),
+)
+RECALL_PAGE: Final = (
+    Field(
+        "recall_strategy",
+        "recall_strategy",
+        "Recall",
+        "How it chooses memories",
+        choices=(AS_THE_PLACE, *STRATEGIES),
+        own=True,
+    ),
+    Field(
+        "emotion_weight",
+        "emotion_weight",
+        "Weight of feeling",
+        "0 to 0.5; one that comforts takes 0. Empty: as the channel's settings say",
+        long=False,
+        longest=10,
+        own=True,
+    ),
+)
+PAGES: Final[Mapping[str, tuple[Field, ...]]] = {
+    "main": MAIN_PAGE,
+    "more": MORE_PAGE,
+    "lists": LISTS_PAGE,
+    "character": CHARACTER_PAGE,
+    "recall": RECALL_PAGE,
+}
+
+
+def value_of(persona: Persona, field: Field) -> str:
+    """What a form shows of a persona."""
+    if field.word == "temperament":
+        return nature_of(persona.temperament) or ITS_OWN
+    if field.own:
+        return _own_value(field, own_values(persona.card).get(field.key))
+    return persona.name if field.word == "name" else shown_value(field, persona.card.get(field.key))
+
+
+def _own_value(field: Field, value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(item for item in value if isinstance(item, str))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    return AS_THE_PLACE if field.choices else ""
 
 
 def shown_value(field: Field, value: object) -> str:
@@ -77,6 +138,18 @@ def shown_value(field: Field, value: object) -> str:
         return value if isinstance(value, str) else ""
     between = "\n---\n" if field.separator == "---" else ", "
     return between.join(item for item in value if isinstance(item, str))
+
+
+def typed_own_value(field: Field, text: str) -> object:
+    """What is kept of what was typed into a field of ours; None for nothing. `UserFacing` if it is bad."""
+    if field.word not in OPTIONS:
+        return text.strip() or None
+    if text in ("", AS_THE_PLACE):
+        return None
+    try:
+        return OPTIONS[field.word].parse(text)
+    except ValueError as problem:
+        raise UserFacing(f"{field.label}: {problem}") from problem
 
 
 def typed_value(field: Field, text: str) -> str | list[str]:
@@ -122,7 +195,7 @@ class CardForm(Form):
             style=discord.TextStyle.paragraph if field.long else discord.TextStyle.short,
             default=value or None,
             required=field.required,
-            max_length=MODAL_LIMIT,
+            max_length=min(MODAL_LIMIT, max(field.longest, len(value.encode("utf-16-le")) // 2)),
         )
         self._inputs[field.word] = box
         return ui.Label(text=field.label, description=field.hint or None, component=box)

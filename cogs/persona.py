@@ -9,23 +9,27 @@ import discord
 from discord import app_commands, ui
 from discord.ext import commands
 
-from bot.core.cards import TEMPERAMENTS, nature_of
+from bot.core.cards import TEMPERAMENTS
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, think
 from cogs.card_form import (
+    CHARACTER_PAGE,
     LISTS_PAGE,
     MAIN_PAGE,
     MORE_PAGE,
     PAGES,
+    RECALL_PAGE,
     Field,
     Texts,
     changes,
     open_form,
-    shown_value,
+    typed_own_value,
     typed_value,
+    value_of,
 )
 from cogs.names import Choices, here, persona_choices
 from cogs.permissions import moderators_by_default
+from cogs.persona_character import SuggestCharacter, offer_character
 from cogs.persona_draft import DraftOffer, told
 from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
@@ -87,6 +91,7 @@ class Personas(
             await say(
                 answer,
                 f"**{persona.name}** is ready. Next: `/scene start` in a channel. "
+                view=SuggestCharacter(troupe=self._troupe, persona=persona, save=self._change_texts),
                 "A picture: `/persona edit` with `avatar`.",
             )
 
@@ -101,22 +106,27 @@ class Personas(
     @app_commands.describe(
         persona="Which one",
         avatar="A new picture; no form opens then",
-        page="main: its texts. more: scenario, instructions. lists: greetings, tags, notes, temperament",
+        page="What the form shows: main holds its texts, character what it lives by",
+        suggest="Let the language model suggest what it lives by; you look at it before it is saved",
     )
     async def edit(
         self,
         interaction: Asked,
         persona: str,
         avatar: discord.Attachment | None = None,
-        page: Literal["main", "more", "lists"] = "main",
+        page: Literal["main", "more", "lists", "character", "recall"] = "main",
+        suggest: bool = False,
     ) -> None:
         """The present values in a form; texts over 4,000 characters as files."""
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         if avatar is not None:
             await self._change_picture(interaction, found, avatar)
+        if suggest:
+            await offer_character(interaction, self._troupe, found, save=self._change_texts)
+            return
             return
         fields = PAGES[page]
-        values = {field.word: _value(found, field) for field in fields}
+        values = {field.word: value_of(found, field) for field in fields}
 
         async def submit(answer: Asked, typed: Texts) -> None:
             await self._change_texts(answer, found, fields, changes(values, typed))
@@ -131,8 +141,11 @@ class Personas(
             await say(interaction, f"Nothing changed: **{persona.name}** stays as it is.")
             return
         keys: dict[str, Any] = {
-            field.key: typed_value(field, changed[field.word]) for field in fields if field.word in changed
+            field.key: typed_value(field, changed[field.word]) for field in typed if not field.own
         }
+        own = {field.key: typed_own_value(field, changed[field.word]) for field in typed if field.own}
+        if own:
+            keys["own"] = own
         if "temperament" in keys:
             keys["temperament"] = TEMPERAMENTS[keys["temperament"]]
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
@@ -173,8 +186,8 @@ class Personas(
         parts = [f"# {found.name}"]
         if found.former_names:
             parts.append(f"*formerly {', '.join(found.former_names)}*")
-        for field in (*MAIN_PAGE[1:], *MORE_PAGE, *LISTS_PAGE):
-            if text := _value(found, field).strip():
+        for field in (*MAIN_PAGE[1:], *MORE_PAGE, *CHARACTER_PAGE, *LISTS_PAGE, *RECALL_PAGE):
+            if text := value_of(found, field).strip():
                 parts.append(f"**{field.label}**\n{text}")
         await say(interaction, "\n".join(parts))
 
@@ -237,9 +250,3 @@ class RenewSamples(Buttons):
         await interaction.edit_original_response(
             content="The next good replies become its samples.", view=None
         )
-
-
-def _value(persona: Persona, field: Field) -> str:
-    if field.word == "temperament":
-        return nature_of(persona.temperament) or ITS_OWN
-    return persona.name if field.word == "name" else shown_value(field, persona.card.get(field.key))

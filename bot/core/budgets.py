@@ -10,6 +10,8 @@ from bot.core.window import Count
 SYSTEM_SHARE: Final = 0.45
 SCRATCHPAD_SHARE: Final = 0.15
 STANDING_SHARE: Final = 0.05
+CHARACTER_SHARE: Final = 0.05
+"""What a persona lives by is told in every prompt, with at most so much of the room."""
 RECALL_SHARE: Final = 0.15
 MOST_RECALL: Final = 0.35
 LAST_SHARE: Final = 0.08
@@ -29,6 +31,7 @@ class Budgets:
     system: int
     scratchpad: int
     standing: int
+    character: int
     recall: int
     last: int
 
@@ -46,6 +49,7 @@ def budgets(context_tokens: int, *, reply_tokens: int = 400, recall_tokens: int 
         system=int(room * SYSTEM_SHARE),
         scratchpad=int(room * SCRATCHPAD_SHARE),
         standing=int(room * STANDING_SHARE),
+        character=int(room * CHARACTER_SHARE),
         recall=min(recall, int(room * MOST_RECALL)),
         last=int(room * LAST_SHARE),
     )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from bot.core.emotion import clamp, parse_scores
+from bot.core.extensions import own_values, with_own
 from bot.core.names import fold
 from bot.core.vectors import Vector
 
@@ -130,9 +131,7 @@ def greetings(card: Mapping[str, object], *, group: bool = False) -> tuple[str, 
 
 def temperament(card: Mapping[str, object]) -> Vector:
     """Return the resting emotion vector that the card carries in `extensions.troupe`, else a calm one."""
-    extensions = card.get("extensions")
-    own = extensions.get("troupe") if isinstance(extensions, Mapping) else None
-    scores = parse_scores(own.get("temperament")) if isinstance(own, Mapping) else None
+    scores = parse_scores(own_values(card).get("temperament"))
     return clamp(CALM) if scores is None else scores
 
 
@@ -146,11 +145,7 @@ def nature_of(scores: Vector) -> str | None:
 
 def with_temperament(card: Mapping[str, object], scores: Sequence[float]) -> dict[str, object]:
     """Return the card with a resting emotion where `temperament` reads it, so that it goes along with it."""
-    given = card.get("extensions")
-    extensions = dict(given) if isinstance(given, Mapping) else {}
-    own = extensions.get("troupe")
-    extensions["troupe"] = {**(own if isinstance(own, Mapping) else {}), "temperament": list(scores)}
-    return {**card, "extensions": extensions}
+    return with_own(card, {"temperament": list(scores)})
 
 
 def _empty() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Final
 from bot.core import scratchpad as notes_of
 from bot.core.budgets import Budgets, budgets, cut_to
 from bot.core.cards import greetings
+from bot.core.character import trait_lines
 from bot.core.chat import ChatMessage
 from bot.core.dates import dated, earlier
 from bot.core.fences import quoted
@@ -203,6 +204,7 @@ def _system(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count)
         "former": ", ".join(map(label_text, given.persona.former_names)),
     }
     lore = {"lore_before": _world(given.lore.before), "lore_after": _world(given.lore.after)}
+    lore |= (lives_by := trait_lines(given.persona, macros, budget=budgets.character, count=count))
     intro = prompts.fill("reply_intro", name=values["name"])
     empty = dict.fromkeys(("description", "personality", "scenario", "samples", "standing", "scratchpad"), "")
     frame = count(prompts.fill("reply_system", **{**values, **empty, **lore, "intro": intro}))
@@ -210,7 +212,8 @@ def _system(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count)
     text = persona_text(given.persona, given.samples, macros.with_original(intro), room=room, count=count)
     filled = {**values, **lore, **_persona_values(text, intro), "standing": wishes, "scratchpad": notes}
     whole = prompts.fill("reply_system", **filled)
-    parts = {"card": text.tokens(count), "standing": count(wishes), "scratchpad": count(notes)}
+    own = text.tokens(count) + sum(map(count, lives_by.values()))
+    parts = {"card": own, "standing": count(wishes), "scratchpad": count(notes)}
     parts["system"] = max(0, count(whole) - sum(parts.values()))
     return _System(whole, parts, text.left_out)
 

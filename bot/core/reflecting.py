@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bot.core import loose_json
 from bot.core.background import MemoryPrompt
+from bot.core.character import in_a_line
 from bot.core.chat import ChatMessage
 from bot.core.note_text import note_text
 from bot.core.scratchpad import one_line
@@ -74,7 +75,7 @@ def reflection_prompt(
     while len(shown) > 1 and count(_numbered(shown)) > room:
         shown.remove(min(shown, key=lambda one: strength(one.emotion) if one.emotion is not None else 0.0))
     name = one_line(persona.name)
-    character = one_line(persona.text("description"))[:600]
+    character = f"{one_line(persona.text('description'))[:600]} {one_line(in_a_line(persona.card))}".strip()
     task = prompts.fill("reflection_task", name=name, character=character, memories=_numbered(shown))
     messages = (
         ChatMessage("system", prompts.fill("reflection_system", name=name)),

@@ -11,8 +11,8 @@ from typing import Final
 VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reply_intro": "name",
-        "reply_system": "intro name former description personality scenario samples scene location situation "
-        "time standing scratchpad lore_before lore_after",
+        "reply_system": "intro name former description personality scenario values wants fears never samples "
+        "scene location situation time standing scratchpad lore_before lore_after",
         "reply_last": "before memories aside lore mood relations present hints turns",
         "notes.memories": "name memories",
         "notes.lore": "lore",
@@ -28,6 +28,7 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "memory_task": "notes known scene turns emotions",
         "draft_system": "",
         "draft_task": "idea",
+        "character_task": "name card",
         "reflection_system": "name",
         "reflection_task": "name character memories",
         "emotion_system": "",

@@ -1,13 +1,16 @@
-"""Drafts of personas: one call of the language model for a short idea. Nothing is stored here."""
+"""Drafts of personas and of what they live by: one call of the language model. Nothing is stored here."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 
-from bot.core.chat import ChatModel, Sampling
+from bot.core.character_drafts import SCHEMA as CHARACTER
+from bot.core.character_drafts import character_prompt, read_character
+from bot.core.chat import ChatMessage, ChatModel, Sampling
 from bot.core.drafts import SCHEMA, draft_prompt, read_draft
 from bot.core.templates import Prompts
-from bot.core.types import Place
+from bot.core.types import Persona, Place
 from bot.engine.jobs import reference
 from bot.engine.limits import Limits
 from bot.engine.options import Options
@@ -18,6 +21,7 @@ log = logging.getLogger(__name__)
 
 MOST_TOKENS = 1200
 _BY_HAND = "`/persona create` without an idea opens an empty form."
+_CHARACTER_BY_HAND = "`/persona edit` with `page: character` opens the form."
 
 
 class Drafts:
@@ -41,28 +45,46 @@ class Drafts:
         self._prompts = prompts
         self._sampling = sampling
         self._most_tokens = min(MOST_TOKENS, context_tokens // 2)
+        self._card_tokens = context_tokens // 4
 
     async def draft(self, place: Place, idea: str) -> dict[str, str]:
         """The texts of a persona, by the words of its form. `UserFacing` when the model has none."""
-        try:
-            answer = await self._ask(place, idea)
-        except EmptyReply:
-            answer = ""
-        except ModelError as problem:
-            number = reference()
-            log.warning("A draft in place %s failed (ref %s): %s", place.id, number, problem)
-            raise UserFacing(
-                f"The language model cannot answer right now (reference `{number}`). {_BY_HAND}"
-            ) from problem
-        found = read_draft(answer)
+        found = read_draft(await self._answer(place, draft_prompt(idea, self._prompts), SCHEMA, _BY_HAND))
         if found is None:
             raise UserFacing(
                 f"The language model gave no draft that I can read. Try again, or say more. {_BY_HAND}"
             )
         return found
 
-    async def _ask(self, place: Place, idea: str) -> str:
-        messages = draft_prompt(idea, self._prompts)
+    async def character(self, place: Place, persona: Persona) -> dict[str, str]:
+        """What the persona may live by, from its card, by `bot.core.character.TRAITS`; absent ones left out.
+        `UserFacing` when the model has nothing."""
+        count, room = self._model.count_tokens, self._card_tokens
+        asked = character_prompt(persona, self._prompts, budget=room, count=count)
+        found = read_character(await self._answer(place, asked, CHARACTER, _CHARACTER_BY_HAND))
+        if found is None:
+            raise UserFacing(
+                f"The language model gave no answer that I can read. Try again. {_CHARACTER_BY_HAND}"
+            )
+        return found
+
+    async def _answer(
+        self, place: Place, messages: Sequence[ChatMessage], schema: Mapping[str, object], by_hand: str
+    ) -> str:
+        try:
+            return await self._ask(place, messages, schema, by_hand)
+        except EmptyReply:
+            return ""
+        except ModelError as problem:
+            number = reference()
+            log.warning("A draft in place %s failed (ref %s): %s", place.id, number, problem)
+            raise UserFacing(
+                f"The language model cannot answer right now (reference `{number}`). {by_hand}"
+            ) from problem
+
+    async def _ask(
+        self, place: Place, messages: Sequence[ChatMessage], schema: Mapping[str, object], by_hand: str
+    ) -> str:
         options = await self._options.effective(place.space_id, place.id)
         expected = sum(self._model.count_tokens(message.content) for message in messages)
         reserved = await self._limits.reserve(
@@ -71,7 +93,7 @@ class Drafts:
             space_limit=int(str(options["daily_tokens"].value)),
         )
         if reserved is None:
-            raise UserFacing(f"Today's tokens for this server are used up. {_BY_HAND}")
+            raise UserFacing(f"Today's tokens for this server are used up. {by_hand}")
         completion = None
         try:
             async with self._slots.hold(place.id, priority=Priority.BACKGROUND, interruptible=False):
@@ -79,7 +101,7 @@ class Drafts:
                     messages,
                     purpose="draft",
                     max_tokens=self._most_tokens,
-                    schema=SCHEMA,
+                    schema=schema,
                     sampling=self._sampling,
                 )
         finally:

@@ -10,6 +10,7 @@ from typing import Any
 from bot.core import cards
 from bot.core.budgets import Budgets
 from bot.core.card_file import read_card
+from bot.core.extensions import with_own
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision, PersonaStore
 from bot.core.types import NOBODY, Persona, StyleSample
@@ -141,7 +142,8 @@ class Personas:
         temperament: Sequence[float] | None = None,
         **card_fields: object,
     ) -> Persona:
-        """Change some fields; the former card stays in the history, a former name in `former_names`."""
+        """Change some fields; the former card stays in the history, a former name in `former_names`. `own`
+        are values that only Troupe knows (`bot.core.character`); None takes one away."""
         persona = await self._get(persona_id)
         card: Mapping[str, object] = {**persona.card, **card_fields}
         changed = replace(persona, card=card)
@@ -155,11 +157,13 @@ class Personas:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
         await self._tell_places(stored, self._conduct.load)
+        own: Mapping[str, object] | None = None,
         return stored
 
     async def picture(self, persona: Persona, url: str | None) -> Persona:
         """Remember where the persona's picture can be fetched."""
         stored = await self._store.update(replace(persona, avatar_url=url))
+        card = with_own(card, own) if own else card
         await self._tell_places(stored, self._conduct.load)
         return stored
 

@@ -23,6 +23,8 @@ from bot.adapters.png_chunks import text_chunks
 from bot.core.card_file import read_card
 from bot.errors import UserFacing
 from tests.card_parts import (
+from bot.core.character import TRAITS, own_strategy, own_weight, traits
+from bot.core.options import STRATEGIES
     apng,
     charx,
     chunk,
@@ -390,7 +392,8 @@ CARDS = st.builds(
         {
             "alternate_greetings": st.lists(WORDS),
             "tags": st.lists(WORDS),
-            "extensions": st.dictionaries(WORDS, VALUES, max_size=3),
+            "extensions": st.dictionaries(WORDS, VALUES, max_size=3)
+            | st.fixed_dictionaries({"troupe": OWN | VALUES, "else": VALUES}),
         }
     ),
     st.dictionaries(WORDS, VALUES, max_size=3),
@@ -413,7 +416,13 @@ async def test_importing_an_export_gives_the_same_card(card: dict[str, Any]) -> 
     for key, value in card["data"]["extensions"].items():
         assert data["extensions"][key] == value or key == "troupe"
     for raw in (await write_card_json(data), await write_card_png(data, None)):
-        assert (await read_card_file(raw, "other name.png")).data == data
+        back = (await read_card_file(raw, "other name.png")).data
+        assert back == data
+        assert (traits(back), own_strategy(back), own_weight(back)) == (
+            traits(data),
+            own_strategy(data),
+            own_weight(data),
+        )
 
 
 @pytest.mark.parametrize("side", [40, 600, 1500])
@@ -422,6 +431,15 @@ async def test_the_picture_of_an_export_comes_back_the_same(side: int) -> None:
     target = io.BytesIO()
     noise.save(target, "PNG")
     first = await read_card_file(target.getvalue()[:-12] + text(b"chara", packed(v2())) + chunk(b"IEND", b""))
+OWN = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(TRAITS, WORDS | st.lists(WORDS) | VALUES),
+        "recall_strategy": st.sampled_from(STRATEGIES) | VALUES,
+        "emotion_weight": st.floats(0, 0.5) | VALUES,
+        "temperament": st.lists(st.integers(1, 10), min_size=8, max_size=8),
+    },
+)
     assert first.avatar is not None
     again = await read_card_file(await write_card_png(first.data, first.avatar))
     assert (again.avatar, again.data) == (first.avatar, first.data)

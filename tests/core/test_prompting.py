@@ -398,3 +398,17 @@ def test_a_fact_that_rests_on_somebodys_word_says_whose_and_an_earlier_one_until
         "- 3 weeks ago, 12 May 2026, as said by Bob: Alice is a thief.",
         "- [earlier, until 3 days ago] 3 weeks ago, 12 May 2026: Her horse is Storm.",
     ]
+
+
+def test_what_a_persona_lives_by_stands_in_every_prompt_however_small() -> None:
+    own = {"values": "promises", "wants": "to moor", "fears": "fog " * 90, "never": "sells a friend"}
+    card = {**MIRA_CARD, "description": "Long. " * 4000, "extensions": {"troupe": own}}
+    for context in (1024, 4096, 16_384):
+        made = prompt(context, persona=persona("Mira", 1, card=card))
+        system = made.messages[0].content
+        assert "<character>\nValues: promises\nWants: to moor\n" in system
+        assert "Never does: sells a friend\n</character>" in system
+        assert tokens(made) <= budgets(context).room
+        told = system[system.index("<character>") : system.index("</character>")]
+        assert COUNT(told) <= budgets(context).character + 25
+    assert "<character>" not in prompt().messages[0].content
