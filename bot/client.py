@@ -17,7 +17,14 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.adapters.avatars import AvatarShelf, prepare_picture
-from bot.adapters.card_files import read_card_file, read_lorebook_file, write_card_json, write_card_png
+from bot.adapters.card_files import (
+    read_card_file,
+    read_lorebook_file,
+    write_card_charx,
+    write_card_json,
+    write_card_png,
+)
+from bot.adapters.channels import DiscordChannels
 from bot.adapters.pictures import Pictures
 from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
@@ -131,6 +138,7 @@ class TroupeClient(commands.AutoShardedBot):
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.own_webhooks: set[int] = set()
+        self.channels = DiscordChannels(client=self)
         self.pictures = AvatarShelf(client=self)
         self.messenger = DiscordMessenger(
             client=self,
@@ -242,6 +250,7 @@ class TroupeClient(commands.AutoShardedBot):
                 read_lorebook=read_lorebook_file,
                 write_png=write_card_png,
                 write_json=write_card_json,
+                write_charx=write_card_charx,
             ),
             library=ready_personas,
         ):

@@ -23,6 +23,7 @@ from cogs.uploads import UploadForm, read_file
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
 
+CardFormat = Literal["png", "json", "charx"]
 MOST_NOTES: Final = 12
 
 
@@ -34,6 +35,7 @@ class CardFiles:
     read_lorebook: Callable[[bytes, str], Awaitable[Mapping[str, Any]]]
     write_png: Callable[[Mapping[str, Any], bytes | None], Awaitable[bytes]]
     write_json: Callable[[Mapping[str, Any]], Awaitable[bytes]]
+    write_charx: Callable[[Mapping[str, Any], bytes | None, bytes | None], Awaitable[bytes]]
 
 
 class PersonaFileCommands(commands.Cog):
@@ -61,7 +63,12 @@ class PersonaFileCommands(commands.Cog):
         space_id = here(interaction).space_id
         try:
             persona = await add_persona(
-                self._troupe, space_id, card.data, by=interaction.user.id, avatar=card.avatar
+                self._troupe,
+                space_id,
+                card.data,
+                by=interaction.user.id,
+                avatar=card.avatar,
+                archive=card.archive,
             )
         except NameTaken:
             known = await self._troupe.personas.find(space_id, card.data["name"][:80])
@@ -89,6 +96,7 @@ class PersonaFileCommands(commands.Cog):
                     card.data,
                     by=interaction.user.id,
                     avatar=card.avatar,
+                    archive=card.archive,
                 )
                 trouble = self._troupe.personas.too_large(persona)
                 lines.append(imported(persona, card, trouble, short=True))
@@ -108,7 +116,7 @@ class PersonaFileCommands(commands.Cog):
         if name is None:
             data, past = carried(card.data)
             persona = await self._troupe.personas.replace_card(
-                known.id, data, by=interaction.user.id, avatar=card.avatar
+                known.id, data, by=interaction.user.id, avatar=card.avatar, archive=card.archive
             )
             await self._troupe.pasts.taken_over(persona, past)
         else:
@@ -118,21 +126,27 @@ class PersonaFileCommands(commands.Cog):
                 card.data,
                 by=interaction.user.id,
                 avatar=card.avatar,
+                archive=card.archive,
                 name=name,
             )
         return imported(persona, card, self._troupe.personas.too_large(persona))
 
     @app_commands.command(description="A persona as a character card, to take away")
-    @app_commands.describe(persona="Which one", format="A picture that carries the card, or the bare card")
-    async def export(self, interaction: Asked, persona: str, format: Literal["png", "json"] = "png") -> None:
-        """Nothing of the card is left out."""
+    @app_commands.describe(
+        persona="Which one", format="A picture with the card, the bare card, or an archive"
+    )
+    async def export(self, interaction: Asked, persona: str, format: CardFormat = "png") -> None:
+        """Nothing of the card is left out; an archive also holds the other files it came with."""
         await think(interaction)
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         card = await self._troupe.pasts.exported(found, await self._troupe.personas.exported(found))
         if format == "png":
             raw = await self._files.write_png(card, found.avatar)
-        else:
+        elif format == "json":
             raw = await self._files.write_json(card)
+        else:
+            archive = await self._troupe.personas.archive(found)
+            raw = await self._files.write_charx(card, found.avatar, archive)
         file = discord.File(io.BytesIO(raw), filename=f"{file_name(found.name)}.{format}")
         await say(interaction, f"The card of **{found.name}**, whole.", files=[file])
 
@@ -173,11 +187,12 @@ async def add_persona(
     *,
     by: int,
     avatar: bytes | None,
+    archive: bytes | None = None,
     name: str | None = None,
 ) -> Persona:
     """Make a persona of a card, with the past that the card carries."""
     card, past = carried(data)
-    persona = await troupe.personas.add(space_id, card, by=by, avatar=avatar, name=name)
+    persona = await troupe.personas.add(space_id, card, by=by, avatar=avatar, archive=archive, name=name)
     await troupe.pasts.taken_over(persona, past)
     return persona
 

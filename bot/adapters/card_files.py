@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bot.adapters.avatars import draw_picture
 from bot.adapters.card_picture import BadPicture, card_picture
-from bot.adapters.charx import BadCharx, Charx
+from bot.adapters.charx import BadCharx, Charx, new_charx
 from bot.adapters.png_chunks import LARGEST_TEXT, BadPng, TextChunk, is_png, text_chunks, with_text_chunks
 from bot.core.card_file import CardFile, is_lorebook, read_card, report_of, v2_card, v3_card
 from bot.errors import UserFacing
@@ -60,6 +60,13 @@ async def write_card_png(data: Mapping[str, Any], avatar: bytes | None) -> bytes
 async def write_card_json(data: Mapping[str, Any]) -> bytes:
     """Return the card V3 as JSON, in UTF-8."""
     return await asyncio.to_thread(lambda: _dumped(v3_card(data), indent=2))
+
+
+async def write_card_charx(data: Mapping[str, Any], avatar: bytes | None, archive: bytes | None) -> bytes:
+    """Return a CHARX of the card and its picture, with the other files of the archive it came in.
+
+    `UserFacing` when it would be larger than a file that can be sent and imported again."""
+    return await asyncio.to_thread(_write_charx, data, avatar, archive)
 
 
 # ---------------------------------------------------------------- reading
@@ -124,11 +131,12 @@ def _from_charx(raw: bytes, name: str) -> CardFile:
     if icon is not None:
         avatar, trouble = _picture(icon)
     others = archive.others - (icon is not None)
+    kept = others > 0 and archive.is_sound()
     if others:
-        trouble.append(
-            f"{others} other files of the archive (pictures, sounds) are not kept; the card is whole."
-        )
-    return CardFile(data, report_of(data, "CHARX", (*mended, *trouble)), avatar)
+        how = "kept for `/persona export format:charx`" if kept else "not kept: one of them is damaged"
+        trouble.append(f"Its {others} other files (pictures, sounds) are {how}.")
+    report = report_of(data, "CHARX", (*mended, *trouble))
+    return CardFile(data, report, avatar, archive=raw if kept else None)
 
 
 def _picture(raw: bytes) -> tuple[bytes | None, list[str]]:
@@ -210,6 +218,20 @@ def _write_png(data: Mapping[str, Any], avatar: bytes | None) -> bytes:
         return with_text_chunks(avatar or draw_picture(str(data.get("name", ""))), texts)
     except BadPng:
         return with_text_chunks(draw_picture(str(data.get("name", ""))), texts)
+
+
+def _write_charx(data: Mapping[str, Any], avatar: bytes | None, archive: bytes | None) -> bytes:
+    card = _dumped(v3_card(data), indent=2)
+    if archive is None:
+        made = new_charx(card, avatar or draw_picture(str(data.get("name", ""))))
+    else:
+        former = Charx(archive)
+        icon = former.icon(data)
+        same = avatar is None or (icon is not None and _picture(icon)[0] == avatar)
+        made = former.rewritten(card, data, None if same else avatar)
+    if len(made) > LARGEST_FILE:
+        raise UserFacing("The archive would be larger than 10 MiB. Please take format:png or format:json.")
+    return made
 
 
 def _packed(card: Mapping[str, Any]) -> bytes:

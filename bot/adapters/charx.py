@@ -1,4 +1,4 @@
-"""Reads CHARX archives (zip) in memory: the card and its icon. Nothing is ever unpacked to disk."""
+"""Reads and writes CHARX archives (zip) in memory. Nothing is ever unpacked to disk."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ LARGEST_PICTURE: Final = 10 * 1024 * 1024
 MOST_MEMBERS: Final = 2000
 LARGEST_TOTAL: Final = 40 * 1024 * 1024
 _CARD: Final = "card.json"
+_ICON: Final = "assets/icon/main.png"
+"""Where the icon lies when the card does not say."""
 _PREFIXES: Final = ("embeded://", "embedded://")
 
 
@@ -64,10 +66,29 @@ class Charx:
 
     def icon(self, data: Mapping[str, Any]) -> bytes | None:
         """Return the bytes of the card's main icon, or None. Addresses on the web are never fetched."""
-        for name in _icon_names(data.get("assets")):
-            if name in self._members:
-                return self._read(name, LARGEST_PICTURE, "The icon in this archive is larger than 10 MiB.")
-        return None
+        name = self._icon_name(data)
+        return self._read(name, LARGEST_PICTURE, "Its icon is larger than 10 MiB.") if name else None
+
+    def is_sound(self) -> bool:
+        """Tell whether every file can be read."""
+        try:
+            for name in self._members:
+                self._read(name, LARGEST_TOTAL, "")
+        except BadCharx:
+            return False
+        return True
+
+    def rewritten(self, card: bytes, data: Mapping[str, Any], icon: bytes | None) -> bytes:
+        """Return the archive with another card.json, and with another icon if one is given; all other files
+        are as they were. The archive `is_sound`."""
+        changed = {_CARD: card}
+        if icon is not None:
+            changed[self._icon_name(data) or _ICON] = icon
+        others = [name for name in self._members if name not in changed]
+        return _zipped(changed | {name: self._read(name, LARGEST_TOTAL, "") for name in others})
+
+    def _icon_name(self, data: Mapping[str, Any]) -> str | None:
+        return next((name for name in _icon_names(data.get("assets")) if name in self._members), None)
 
     def _read(self, name: str, limit: int, too_large: str) -> bytes:
         try:
@@ -87,6 +108,19 @@ class Charx:
         return content
 
 
+def new_charx(card: bytes, icon: bytes) -> bytes:
+    """Return an archive of a card.json and its icon (a PNG)."""
+    return _zipped({_CARD: card, _ICON: icon})
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
 def _unsafe(name: str) -> bool:
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0]
@@ -95,7 +129,7 @@ def _unsafe(name: str) -> bool:
 def _icon_names(assets: object) -> Sequence[str]:
     """Return the paths of the icons inside the archive, the one called main first."""
     if not isinstance(assets, list):
-        return []
+        return [_ICON]
     icons = [one for one in assets if isinstance(one, Mapping) and one.get("type") == "icon"]
     icons.sort(key=lambda one: one.get("name") != "main")
     found = []
@@ -105,5 +139,5 @@ def _icon_names(assets: object) -> Sequence[str]:
         if prefix is not None:
             found.append(uri.removeprefix(prefix).lstrip("/"))
         elif uri.startswith("ccdefault:"):
-            found.append("assets/icon/main.png")
+            found.append(_ICON)
     return found

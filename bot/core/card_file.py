@@ -44,6 +44,8 @@ class CardFile:
     report: CardReport
     avatar: bytes | None = field(default=None, repr=False)
     """A PNG of at most 256 KiB."""
+    archive: bytes | None = field(default=None, repr=False)
+    """The CHARX that it came in, when that holds other files than the card and its icon."""
 
 
 def read_card(card: object, fallback_name: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -212,6 +212,11 @@ class PersonaStore(Protocol):
     async def picture_at(self, persona_id: int, number: int) -> bytes | None:
         """The picture that the persona had in that revision; None when it had a drawn one."""
 
+    async def keep_archive(self, persona_id: int, archive: bytes | None) -> None:
+        """Keep the archive that the card came in, in place of a former one; None keeps none."""
+
+    async def archive(self, persona_id: int) -> bytes | None: ...
+
 
 class MemoryStore(Protocol):
     """Long-term memories, and the work that the index still has to do."""

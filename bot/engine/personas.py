@@ -71,9 +71,11 @@ class Personas:
         *,
         by: int = NOBODY,
         avatar: bytes | None = None,
+        archive: bytes | None = None,
         name: str | None = None,
     ) -> Persona:
-        """Make a persona from the `data` object of a card V3, under another name than the card's if given."""
+        """Make a persona from the `data` object of a card V3, under another name than the card's if given.
+        The archive that it came in is kept for its export."""
         if name is not None:
             card = {**card, "name": _checked_name(name)}
         persona = Persona(
@@ -85,7 +87,10 @@ class Personas:
             avatar=avatar,
             created_by=by,
         )
-        return await self._store.create(persona)
+        made = await self._store.create(persona)
+        if archive is not None:
+            await self._store.keep_archive(made.id, archive)
+        return made
 
     async def free_name(self, space_id: int, name: str) -> str:
         """A name like this that nobody of the space has: the same with the next free number."""
@@ -96,11 +101,18 @@ class Personas:
         return f"{name[: NAME_LIMIT - 6]} ({number})"
 
     async def replace_card(
-        self, persona_id: int, card: Mapping[str, object], *, by: int = NOBODY, avatar: bytes | None = None
+        self,
+        persona_id: int,
+        card: Mapping[str, object],
+        *,
+        by: int = NOBODY,
+        avatar: bytes | None = None,
+        archive: bytes | None = None,
     ) -> Persona:
         """Give a persona another whole card; it keeps its id, memories and former cards. A picture replaces
         the old one only when there is one."""
         persona = await self._get(persona_id)
+        await self._store.keep_archive(persona_id, archive)
         return await self._replace(persona, card, persona.avatar if avatar is None else avatar)
 
     async def _replace(self, persona: Persona, card: Mapping[str, object], avatar: bytes | None) -> Persona:
@@ -112,6 +124,10 @@ class Personas:
         stored = await self._store.update(changed)
         await self._tell_places(stored, self._conduct.load)
         return stored
+
+    async def archive(self, persona: Persona) -> bytes | None:
+        """The archive that the persona's card came in, when it holds more than the card."""
+        return await self._store.archive(persona.id)
 
     async def exported(self, persona: Persona) -> dict[str, Any]:
         """The `data` object of the persona's card as it leaves: everything there is of it."""
@@ -140,12 +156,14 @@ class Personas:
         name: str | None = None,
         avatar: bytes | None = None,
         temperament: Sequence[float] | None = None,
+        own: Mapping[str, object] | None = None,
         **card_fields: object,
     ) -> Persona:
         """Change some fields; the former card stays in the history, a former name in `former_names`. `own`
         are values that only Troupe knows (`bot.core.character`); None takes one away."""
         persona = await self._get(persona_id)
         card: Mapping[str, object] = {**persona.card, **card_fields}
+        card = with_own(card, own) if own else card
         changed = replace(persona, card=card)
         if temperament is not None:
             card = cards.with_temperament(card, temperament)
@@ -157,13 +175,11 @@ class Personas:
             changed = replace(changed, avatar=avatar, avatar_url=None)
         stored = await self._store.update(changed)
         await self._tell_places(stored, self._conduct.load)
-        own: Mapping[str, object] | None = None,
         return stored
 
     async def picture(self, persona: Persona, url: str | None) -> Persona:
         """Remember where the persona's picture can be fetched."""
         stored = await self._store.update(replace(persona, avatar_url=url))
-        card = with_own(card, own) if own else card
         await self._tell_places(stored, self._conduct.load)
         return stored
 

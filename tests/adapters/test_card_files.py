@@ -6,6 +6,7 @@ import io
 import json
 import random
 import time
+import zipfile
 from typing import Any
 
 import pytest
@@ -16,15 +17,16 @@ from PIL import Image
 from bot.adapters.card_files import (
     read_card_file,
     read_lorebook_file,
+    write_card_charx,
     write_card_json,
     write_card_png,
 )
 from bot.adapters.png_chunks import text_chunks
 from bot.core.card_file import read_card
-from bot.errors import UserFacing
-from tests.card_parts import (
 from bot.core.character import TRAITS, own_strategy, own_weight, traits
 from bot.core.options import STRATEGIES
+from bot.errors import UserFacing
+from tests.card_parts import (
     apng,
     charx,
     chunk,
@@ -327,7 +329,49 @@ async def test_i10_an_archive_gives_its_card_and_icon() -> None:
         assert (card.data["name"], card.report.kind) == ("Mira", "CHARX")
         assert card.data["assets"] == [ICON]
         assert card.avatar is not None
-        assert "1 other files" in card.report.mended[-1]
+        assert "1 other files (pictures, sounds) are kept" in card.report.mended[-1]
+        assert card.archive == archive
+
+
+async def test_an_archive_comes_back_whole_with_the_present_card_and_picture() -> None:
+    came = charx(v3(assets=[ICON]), assets__icon__mainDOTpng=png(side=5), assets__soundDOTogg=b"la la")
+    first = await read_card_file(came)
+    went = await write_card_charx({**first.data, "first_mes": "Get in."}, first.avatar, first.archive)
+    with zipfile.ZipFile(io.BytesIO(went)) as archive, zipfile.ZipFile(io.BytesIO(came)) as before:
+        assert sorted(archive.namelist()) == sorted(before.namelist())
+        for name in ("assets/sound.ogg", "assets/icon/main.png"):
+            assert archive.read(name) == before.read(name)
+    again = await read_card_file(went)
+    assert again.data == {**first.data, "first_mes": "Get in."}
+    assert again.avatar == first.avatar
+
+    other = (await read_card_file(png(text(b"ccv3", packed(v3())), side=9))).avatar
+    assert other != first.avatar
+    repainted = await read_card_file(await write_card_charx(again.data, other, again.archive))
+    assert repainted.avatar == other
+    assert repainted.data == again.data
+
+
+async def test_a_card_of_another_kind_leaves_as_an_archive_too() -> None:
+    first = await read_card_file(png(text(b"ccv3", packed(v3())), side=9))
+    again = await read_card_file(await write_card_charx(first.data, first.avatar, None))
+    assert (again.data, again.avatar, again.archive) == (first.data, first.avatar, None)
+
+
+async def test_an_archive_with_a_damaged_file_gives_its_card_only() -> None:
+    raw = charx(v3(), assets__soundDOTogg=b"MARK" * 50)
+    start = raw.index(b"assets/sound.ogg") + len("assets/sound.ogg") + 1
+    card = await read_card_file(raw[:start] + b"\xff\xff" + raw[start + 2 :])
+    assert card.data["name"] == "Mira"
+    assert card.archive is None
+    assert "damaged" in card.report.mended[-1]
+
+
+async def test_an_archive_that_nobody_could_import_again_is_not_written() -> None:
+    noise = random.Random(7).randbytes(10 * 2**20 - 20_000)
+    came = await read_card_file(charx(v3(), assets__soundDOTogg=noise))
+    with pytest.raises(UserFacing, match="format:png"):
+        await write_card_charx({**came.data, "description": noise[:40_000].hex()}, None, came.archive)
 
 
 async def test_a_default_icon_or_an_address_fetches_nothing() -> None:
@@ -380,6 +424,15 @@ TEXTS = (
     "system_prompt",
     "creator_notes",
 )
+OWN = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(TRAITS, WORDS | st.lists(WORDS) | VALUES),
+        "recall_strategy": st.sampled_from(STRATEGIES) | VALUES,
+        "emotion_weight": st.floats(0, 0.5) | VALUES,
+        "temperament": st.lists(st.integers(1, 10), min_size=8, max_size=8),
+    },
+)
 CARDS = st.builds(
     lambda texts, lists, more, root, book: {
         **root,
@@ -431,15 +484,6 @@ async def test_the_picture_of_an_export_comes_back_the_same(side: int) -> None:
     target = io.BytesIO()
     noise.save(target, "PNG")
     first = await read_card_file(target.getvalue()[:-12] + text(b"chara", packed(v2())) + chunk(b"IEND", b""))
-OWN = st.fixed_dictionaries(
-    {},
-    optional={
-        **dict.fromkeys(TRAITS, WORDS | st.lists(WORDS) | VALUES),
-        "recall_strategy": st.sampled_from(STRATEGIES) | VALUES,
-        "emotion_weight": st.floats(0, 0.5) | VALUES,
-        "temperament": st.lists(st.integers(1, 10), min_size=8, max_size=8),
-    },
-)
     assert first.avatar is not None
     again = await read_card_file(await write_card_png(first.data, first.avatar))
     assert (again.avatar, again.data) == (first.avatar, first.data)

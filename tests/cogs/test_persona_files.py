@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from bot.adapters.card_files import read_card_file
 from bot.core.cards import TEMPERAMENTS
-from tests.card_parts import packed, picture, png, text, v1, v3
+from tests.card_parts import charx, packed, picture, png, text, v1, v3
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer, Modal
 
@@ -52,6 +54,26 @@ async def test_a_card_is_imported_with_a_report_and_exported_whole(played: Playe
         again = await read_card_file(file.content, "other.png")
         assert again.data == mira.card
         assert again.avatar == (mira.avatar if form == "png" else None)
+
+
+async def test_the_other_files_of_an_archive_are_kept_until_another_card_replaces_it(played: Played) -> None:
+    came = charx(CARD, assets__soundDOTogg=b"la la")
+    answer = await played.ask("persona import", card=("mira.charx", came))
+    assert "1 other files (pictures, sounds) are kept" in answer.content
+    await _exports(played, {"assets/sound.ogg": b"la la"})
+    await played.click(await played.ask("persona import", card=FILE), "Replace it")
+    await _exports(played, {})
+
+
+async def _exports(played: Played, others: dict[str, bytes]) -> None:
+    """The exported archive gives the same persona and holds these files besides."""
+    (mira,) = await played.troupe.personas.all(played.guild.id)
+    (file,) = (await played.ask("persona export", persona="mira", format="charx")).attachments
+    assert file.filename == "Mira.charx"
+    assert (await read_card_file(file.content)).data == mira.card
+    with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
+        names = set(archive.namelist()) - {"card.json", "assets/icon/main.png"}
+        assert {name: archive.read(name) for name in names} == others
 
 
 async def test_a_taken_name_asks_what_to_do(played: Played) -> None:

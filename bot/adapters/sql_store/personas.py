@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.pasts import drop_past
-from bot.adapters.sql_store.tables import persona_revisions, personas, style_samples, turns
+from bot.adapters.sql_store.tables import persona_archives, persona_revisions, personas, style_samples, turns
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
@@ -92,6 +92,27 @@ class SqlPersonas:
             kept = (await connection.execute(former.limit(1))).first()
             picture: bytes | None = kept[0] if kept else (await connection.execute(present)).scalar()
             return picture
+
+        return await self._database.read(work)
+
+    async def keep_archive(self, persona_id: int, archive: bytes | None) -> None:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> None:
+            which = persona_archives.c.persona_id == persona_id
+            await connection.execute(sa.delete(persona_archives).where(which))
+            if archive is not None:
+                new = sa.insert(persona_archives).values(persona_id=persona_id, archive=archive)
+                await connection.execute(new)
+
+        await self._database.write(work)
+
+    async def archive(self, persona_id: int) -> bytes | None:
+        """See the port."""
+        which = sa.select(persona_archives.c.archive).where(persona_archives.c.persona_id == persona_id)
+
+        async def work(connection: AsyncConnection) -> bytes | None:
+            return (await connection.execute(which)).scalar()
 
         return await self._database.read(work)
 

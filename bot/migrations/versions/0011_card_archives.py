@@ -15,7 +15,7 @@ def upgrade() -> None:
     """Adds the table; cards that came before have lost their other files."""
     op.create_table(
         "persona_archives",
-        sa.Column("persona_id", sa.BigInteger(), nullable=False),
+        sa.Column("persona_id", sa.Integer(), nullable=False),
         sa.Column("archive", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
             ["persona_id"],
