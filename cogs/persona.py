@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 VOICE_FIELDS: Final = frozenset({"description", "personality", "greeting", "examples"})
 """A change of these may make the replies that are replayed as style samples wrong."""
 
-ITS_OWN: Final = "as its card says"
-"""What the menu of temperaments shows for one that has no name."""
-
 PreparePicture = Callable[[bytes], Awaitable[bytes]]
 ForgetPicture = Callable[[int], Awaitable[None]]
 
@@ -91,8 +88,8 @@ class Personas(
             await say(
                 answer,
                 f"**{persona.name}** is ready. Next: `/scene start` in a channel. "
-                view=SuggestCharacter(troupe=self._troupe, persona=persona, save=self._change_texts),
                 "A picture: `/persona edit` with `avatar`.",
+                view=SuggestCharacter(troupe=self._troupe, persona=persona, save=self._change_texts),
             )
 
         if idea is None:
@@ -102,7 +99,7 @@ class Personas(
         draft = await self._troupe.drafts.draft(place, idea)
         await say(interaction, told(draft), view=DraftOffer(draft=draft, submit=submit))
 
-    @app_commands.command(description="Change a persona's texts and temperament in a form, or its picture")
+    @app_commands.command(description="Change what a persona is and how it recalls in a form, or its picture")
     @app_commands.describe(
         persona="Which one",
         avatar="A new picture; no form opens then",
@@ -121,9 +118,9 @@ class Personas(
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         if avatar is not None:
             await self._change_picture(interaction, found, avatar)
+            return
         if suggest:
             await offer_character(interaction, self._troupe, found, save=self._change_texts)
-            return
             return
         fields = PAGES[page]
         values = {field.word: value_of(found, field) for field in fields}
@@ -140,6 +137,7 @@ class Personas(
         if not changed:
             await say(interaction, f"Nothing changed: **{persona.name}** stays as it is.")
             return
+        typed = [field for field in fields if field.word in changed]
         keys: dict[str, Any] = {
             field.key: typed_value(field, changed[field.word]) for field in typed if not field.own
         }
