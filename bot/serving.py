@@ -27,7 +27,7 @@ async def serve(settings: Settings) -> int:
     if token is None:
         raise SettingsError("DISCORD_TOKEN is not set")
     client = TroupeClient()
-    async with open_app(settings, lambda: client.messenger) as app:
+    async with open_app(settings, lambda: client.messenger, channels=client.channels) as app:
         values = app.store.settings
         client.attach(app.troupe, load_value=values.value, save_value=values.set_value)
         folder = JobFolder(settings.data_dir)

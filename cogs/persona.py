@@ -35,6 +35,7 @@ from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
 from cogs.persona_library import Library, PersonaLibraryCommands
 from cogs.persona_past import PersonaPastCommands
+from cogs.persona_trust import PersonaTrustCommands
 from cogs.uploads import read_file
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Personas(
     PersonaHistoryCommands,
     PersonaLibraryCommands,
     PersonaPastCommands,
+    PersonaTrustCommands,
     commands.GroupCog,
     name="persona",
     description="The characters I play",

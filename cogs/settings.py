@@ -9,7 +9,9 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.core.options import OPTIONS
+from bot.engine.audit import change
 from cogs.answers import Asked, say, shorten, think
+from cogs.audit import note, show_log
 from cogs.bot_rights import bot_lacks
 from cogs.names import Choices, here, matching
 from cogs.permissions import moderators_by_default
@@ -44,6 +46,8 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         lines = [
             f"`{key}` = {_shown(key, value)} *({_WHERE[value.source]})*" for key, value in values.items()
         ]
+        if values["asleep"].value is True:
+            lines.insert(0, "😴 **The personas are asleep**: nobody answers until `/persona wake`.")
         lines.append("")
         lines += [
             f"{'✅' if line.ok else '⚠️'} {line.name}: {line.text}" for line in await self._troupe.health()
@@ -58,26 +62,35 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         key="Which one", value="The new value; “default” takes it back", only_here="Only for this channel"
     )
     @app_commands.rename(only_here="here")
-    async def change(
+    async def set_option(
         self, interaction: Asked, key: str, value: app_commands.Range[str, 1, 1000], only_here: bool = False
     ) -> None:
         """For the guild, or for this place alone."""
         await think(interaction)
         place = here(interaction)
         place_id = place.id if only_here else 0
+        before = await self._troupe.options.effective(place.space_id, place_id or None)
         await self._troupe.options.set(place.space_id, place_id, key, value)
         values = await self._troupe.options.effective(place.space_id, place_id or None)
         where = "in this channel" if only_here else "everywhere here"
         told = f"`{key}` is now {_shown(key, values[key])} {where}."
+        changed = change(_shown(key, before[key]), _shown(key, values[key]))
+        await note(self._troupe, interaction, "settings set", f"{key} {where}: {changed}")
         if key in ("moderator_roles", "gm_roles") and place.guild_id:
             told = f"{told}\n{_ROLE_ADVICE}"
         await say(interaction, told)
 
-    @change.autocomplete("key")
+    @app_commands.command(description="What moderators did here, newest first")
+    async def log(self, interaction: Asked) -> None:
+        """Who, when, what."""
+        await think(interaction)
+        await show_log(self._troupe, interaction)
+
+    @set_option.autocomplete("key")
     async def _complete_key(self, _: Asked, current: str) -> Choices:
         return matching(((key, key) for key in OPTIONS), current)
 
-    @change.autocomplete("value")
+    @set_option.autocomplete("value")
     async def _complete_value(self, interaction: Asked, current: str) -> Choices:
         option = OPTIONS.get(str(interaction.namespace.key))
         if option is None:
@@ -87,6 +100,8 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
 
 
 def _shown(key: str, value: OptionValue) -> str:
+    if key.endswith("_channel") and value.value:
+        return f"<#{value.value}>"
     if key.endswith("_roles") and isinstance(value.value, tuple) and value.value:
         return " ".join(f"<@&{role_id}>" for role_id in value.value)
     return f"`{shorten(OPTIONS[key].show(value.value), 200)}`"

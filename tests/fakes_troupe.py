@@ -286,6 +286,17 @@ class FakeOptions:
         return value
 
 
+class FakeTrust:
+    """What moderators did."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[int, str, str]] = []
+        self.audit = self
+
+    async def note(self, place: Place, actor_id: int, action: str, detail: str = "") -> None:
+        self.done.append((actor_id, action, detail))
+
+
 class FakePrivacy:
     """Who opted out, what is owned, who was forgotten."""
 
@@ -368,6 +379,7 @@ class FakeTroupe:
         self.keeping = FakeKeeping()
         self.options = FakeOptions()
         self.privacy = FakePrivacy()
+        self.trust = FakeTrust()
         self.retention = FakeRetention()
 
     def hear(self, event: Event) -> None:

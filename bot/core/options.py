@@ -21,6 +21,8 @@ STRATEGIES: Final = (
     "emotion_first",
 )
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_YES: Final = frozenset({"yes", "on", "true", "y", "1"})
+_NO: Final = frozenset({"no", "off", "false", "n", "0"})
 _NONE_WORDS: Final = frozenset({"none", "off", "no", "nobody", "-", "0", ""})
 
 
@@ -40,6 +42,8 @@ class Option:
         """Return a value the way a moderator would type it."""
         if value is None:
             return "auto"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
         if isinstance(value, tuple):
             return ", ".join(str(item) for item in value) or "none"
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -107,6 +111,23 @@ def _ids(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) for word in found))
 
 
+def _yes_or_no(text: str) -> bool:
+    word = text.strip().casefold()
+    if word not in _YES | _NO:
+        raise ValueError("it is yes or no.")
+    return word in _YES
+
+
+def _channel(text: str) -> int:
+    """A channel as a mention or an id; "none" is 0."""
+    if text.strip().casefold() in _NONE_WORDS:
+        return 0
+    found = re.fullmatch(r"<#(\d{15,20})>|(\d{15,20})", text.strip())
+    if found is None:
+        raise ValueError("it is a channel like #moderators, its id, or none.")
+    return int(found[1] or found[2])
+
+
 _ALL: Final = (
     Option(
         "reply_mode",
@@ -139,6 +160,21 @@ _ALL: Final = (
         _one_of(*STRATEGIES),
         "balanced",
         STRATEGIES,
+    ),
+    Option(
+        "asleep",
+        False,
+        "Whether all personas are silent: the panic switch, `/persona sleep` and `wake`.",
+        _yes_or_no,
+        "no",
+        ("yes", "no"),
+    ),
+    Option(
+        "log_channel",
+        0,
+        "The channel that gets one line for each action of a moderator.",
+        _channel,
+        "none",
     ),
     Option("emotion_weight", 0.2, "How much feeling counts in balanced recall.", _decimal(0, 0.5), "0.2"),
     Option(

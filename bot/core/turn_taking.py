@@ -34,6 +34,7 @@ class Reason(StrEnum):
     OFF = "replies are switched off here"
     OFF_BUT_ADDRESSED = "replies are switched off here, and the message asked for one"
     NOBODY_HERE = "the scene has no persona"
+    ASLEEP = "the personas were put to sleep"
     NOT_HERE = "the persona replied to has left the scene"
 
     @property
@@ -42,7 +43,7 @@ class Reason(StrEnum):
         return self in _TOLD
 
 
-_TOLD: Final = frozenset({Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE})
+_TOLD: Final = frozenset({Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE, Reason.ASLEEP})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bot.core.stores import TurnStore
-from bot.core.turn_taking import Decision, ReplyMode, decide
-from bot.core.types import Turn
+from bot.core.turn_taking import Decision, Reason, ReplyMode, decide
+from bot.core.types import Place, Turn
 from bot.engine.notices import Notices
 from bot.engine.options import Options
+from bot.engine.silence import Silence
 from bot.engine.state import Address, PlaceState
 
 
@@ -17,16 +18,29 @@ class Addressing:
     """Turn taking with the settings of the place. Every method runs inside the actor of its state."""
 
     def __init__(
-        self, *, turns: TurnStore, options: Options, notices: Notices, now: Callable[[], datetime]
+        self,
+        *,
+        turns: TurnStore,
+        options: Options,
+        silence: Silence,
+        notices: Notices,
+        now: Callable[[], datetime],
     ) -> None:
         self._turns = turns
         self._options = options
+        self._silence = silence
         self._notices = notices
         self._now = now
+
+    def asleep(self, place: Place) -> bool:
+        """Whether nobody may speak there now."""
+        return self._silence.covers(place)
 
     async def consider(self, state: PlaceState, turn: Turn) -> None:
         """Decide who answers a turn; it waits for its answer then."""
         decision = await self._decide(state, turn)
+        if decision.persona_id is not None and self.asleep(state.place):
+            decision = Decision(None, Reason.ASLEEP)
         if decision.persona_id is not None:
             await self._address(state, turn, decision.persona_id)
         elif decision.reason.worth_telling:

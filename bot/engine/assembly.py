@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
-
 from bot.core.budgets import budgets
-from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
-from bot.core.explanations import ExplanationStore
-from bot.core.knowledge import KnowledgeStore
-from bot.core.lore_keys import Search, no_patterns
-from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Messenger
-from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
-from bot.core.stores import (
-    LoreStore,
-    MemoryStore,
-    PastStore,
-    PersonaStore,
-    SceneStore,
-    SettingsStore,
-    TurnStore,
-)
-from bot.core.templates import Prompts
 from bot.core.types import Scratchpad
 from bot.engine.addressing import Addressing
 from bot.engine.aliases import Aliases
+from bot.engine.audit import Audit
 from bot.engine.conduct import Conduct
-from bot.engine.conversation import Conversation, OnStream
+from bot.engine.conversation import Conversation
 from bot.engine.delivery import Delivery
 from bot.engine.drafts import Drafts
-from bot.engine.eraser import Eraser, RemoveCopies, no_copies
+from bot.engine.eraser import Eraser
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
+from bot.engine.gathering import Gatherer
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, ModelHealth
 from bot.engine.indexing import Feeling, Indexer
@@ -49,6 +30,7 @@ from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
+from bot.engine.parts import Parts
 from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
@@ -59,71 +41,15 @@ from bot.engine.reflecting import Reflector
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
+from bot.engine.silence import Silence
+from bot.engine.sleeping import Sleep
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.engine.troupe import Troupe
+from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
-
-
-class Store(Protocol):
-    """The stores, on one database."""
-
-    @property
-    def turns(self) -> TurnStore: ...
-    @property
-    def scenes(self) -> SceneStore: ...
-    @property
-    def personas(self) -> PersonaStore: ...
-    @property
-    def memories(self) -> MemoryStore: ...
-    @property
-    def settings(self) -> SettingsStore: ...
-    @property
-    def lore(self) -> LoreStore: ...
-    @property
-    def pasts(self) -> PastStore: ...
-    @property
-    def knowledge(self) -> KnowledgeStore: ...
-    @property
-    def explanations(self) -> ExplanationStore: ...
-    @property
-    def privacy(self) -> PrivacyStore: ...
-
-    async def erase_bytes(self) -> bool:
-        """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What the engine stands on."""
-
-    store: Store
-    index: MemoryIndex
-    encoder: Encoder
-    scorer: EmotionScorer | None
-    messenger: Messenger
-    prompts: Prompts
-    chat: ChatModel
-    background: ChatModel
-    """The model for notes; often the same object as `chat`, and then they share its slots."""
-    now: Callable[[], datetime]
-    concurrency: int = 4
-    context_tokens: int = 4096
-    background_context: int = 4096
-    reply_tokens: int = 400
-    daily_tokens: int = 0
-    score_emotions: bool = False
-    sampling: Sampling = DEFAULT_SAMPLING
-    on_stream: OnStream | None = None
-    ledger: PrivacyLedger = field(default_factory=MemoryLedger)
-    """Who opted out and who was forgotten."""
-    remove_copies: RemoveCopies = no_copies
-    patterns: Callable[[], Search] = lambda: no_patterns
-    """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
-    degraded: Callable[[], list[str]] = list
-    """What the model's server was found not to take, in words."""
 
 
 def assemble(parts: Parts) -> Troupe:
@@ -137,7 +63,14 @@ def assemble(parts: Parts) -> Troupe:
     limits = Limits(store=store.settings, total_limit=parts.daily_tokens, now=now)
     words = StoryWords(memories=store.memories)
     notices = Notices(messenger=parts.messenger, now=now)
-    delivery = Delivery(messenger=parts.messenger, turns=store.turns, personas=store.personas, now=now)
+    silence = Silence(options=options)
+    delivery = Delivery(
+        messenger=parts.messenger,
+        turns=store.turns,
+        personas=store.personas,
+        silent=silence.surely_covers,
+        now=now,
+    )
 
     def wake_indexer() -> None:
         indexer.wake()
@@ -201,7 +134,7 @@ def assemble(parts: Parts) -> Troupe:
         wake_indexer=indexer.wake,
         now=now,
     )
-    addressing = Addressing(turns=store.turns, options=options, notices=notices, now=now)
+    addressing = Addressing(turns=store.turns, options=options, silence=silence, notices=notices, now=now)
     conduct = Conduct(
         turns=store.turns,
         scenes=store.scenes,
@@ -237,16 +170,23 @@ def assemble(parts: Parts) -> Troupe:
     )
     relations = Relations(knowledge=store.knowledge)
     explainer = Explainer(store=store.explanations, memories=store.memories, turns=store.turns)
-    conversation = Conversation(
-        conduct=conduct,
+    gatherer = Gatherer(
+        recaller=recaller,
         knowledge=store.knowledge,
         relations=relations,
         explainer=explainer,
-        delivery=delivery,
-        notices=notices,
-        recaller=recaller,
         lore=lore,
         personas=store.personas,
+        prompts=parts.prompts,
+        count=parts.chat.count_tokens,
+        now=now,
+    )
+    conversation = Conversation(
+        conduct=conduct,
+        gatherer=gatherer,
+        explainer=explainer,
+        delivery=delivery,
+        notices=notices,
         model=parts.chat,
         slots=slots,
         limits=limits,
@@ -282,7 +222,21 @@ def assemble(parts: Parts) -> Troupe:
         notes=notes,
         jobs=jobs,
     )
+    trust = Trust(
+        channels=parts.channels,
+        sleep=Sleep(
+            silence=silence,
+            options=options,
+            places=places,
+            conduct=conduct,
+            delivery=delivery,
+            turns=store.turns,
+            notices=notices,
+        ),
+        audit=Audit(store=store.audit, options=options, channels=parts.channels, notices=notices),
+    )
     return Troupe(
+        trust=trust,
         personas=personas,
         pasts=pasts,
         drafts=Drafts(
@@ -367,6 +321,7 @@ def assemble(parts: Parts) -> Troupe:
             memories=store.memories,
             summariser=summariser,
             degraded=parts.degraded,
+            model_lines=parts.model_lines,
         ),
         places=places,
         live=live,

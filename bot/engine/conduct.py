@@ -21,7 +21,7 @@ from bot.engine.addressing import Addressing
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
-from bot.engine.notices import Notices
+from bot.engine.notices import ASLEEP, Notices
 from bot.engine.options import Options
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, is_unwritten, newest_unwritten
 from bot.engine.story_words import StoryWords
@@ -216,6 +216,10 @@ class Conduct:
         """Store the reply and its outbox rows; None when it is not wanted any more."""
         request, scene = reply.request, state.scene
         if not reply.wanted or scene is None or scene.id != request.scene.id or scene.paused:
+            return None
+        if self._addressing.asleep(state.place):
+            await self._turns.settle([turn.id for turn in request.answers])
+            self._notices.hint(state.place, ASLEEP)
             return None
         rows = await self._say(state, request.persona, spoken.text, spoken.parts, request.answers)
         reply.committed = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
@@ -27,6 +27,10 @@ class _Sent(Enum):
     UNKNOWN = "unknown"
 
 
+class _Hushed(Exception):
+    """Nobody may speak there now."""
+
+
 class Delivery:
     """The only one that speaks for personas. A row is committed before it comes here."""
 
@@ -38,12 +42,16 @@ class Delivery:
         personas: PersonaStore,
         now: Callable[[], datetime],
         pause: float = 1.0,
+        silent: Callable[[Place], Awaitable[bool]] | None = None,
     ) -> None:
+        """`silent` tells where nobody may speak now."""
         self._messenger = messenger
         self._turns = turns
         self._personas = personas
         self._now = now
         self._pause = pause
+        self._silent = silent
+        self._speaking: dict[asyncio.Task[int], Place] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._jobs = Jobs()
 
@@ -97,9 +105,13 @@ class Delivery:
             if attempt:
                 await asyncio.sleep(self._pause * attempt)
             try:
-                message_id = await self._messenger.speak(
-                    place, persona, row.text, nonce=row.nonce, reply_to=reply_to
-                )
+                message_id = await self._speak(place, persona, row, reply_to)
+            except _Hushed:
+                await asyncio.sleep(self._pause)  # what was cut off may still arrive
+                found = await self._look(row, place, attempts=1)
+                if not isinstance(found, int):
+                    return _Sent.NO
+                message_id = found
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)
@@ -115,9 +127,32 @@ class Delivery:
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
         return _Sent.NO
 
-    async def _look(self, row: OutboxRow, place: Place) -> int | _Sent | None:
+    def hush(self, covers: Callable[[Place], bool]) -> int:
+        """Stop speaking in these places in the middle of a send; how many sends that were."""
+        stopped = [task for task, place in self._speaking.items() if covers(place)]
+        for task in stopped:
+            task.cancel()
+        return len(stopped)
+
+    async def _speak(self, place: Place, persona: Persona, row: OutboxRow, reply_to: int | None) -> int:
+        if self._silent is not None and await self._silent(place):
+            raise _Hushed
+        speak = self._messenger.speak(place, persona, row.text, nonce=row.nonce, reply_to=reply_to)
+        task = asyncio.create_task(_awaited(speak), name=f"speaking in {place.id}")
+        self._speaking[task] = place
+        try:
+            return await task
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if own is not None and own.cancelling():
+                raise
+            raise _Hushed from None
+        finally:
+            del self._speaking[task]
+
+    async def _look(self, row: OutboxRow, place: Place, attempts: int = ATTEMPTS) -> int | _Sent | None:
         """The id of the message the row became, None when it is not there, UNKNOWN when nobody can tell."""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(attempts):
             await asyncio.sleep(self._pause * attempt)
             try:
                 return await self._messenger.find_spoken(row, place)
@@ -138,3 +173,7 @@ class Delivery:
                 continue
             elif not (place and persona and fresh) or await self._send_one(place, persona, row) is _Sent.NO:
                 await self._turns.abandon(row.id)
+
+
+async def _awaited(speak: Awaitable[int]) -> int:
+    return await speak

@@ -18,13 +18,15 @@ QUIET = timedelta(minutes=30)
 """The same hint is not given again in a place before this has passed."""
 KEPT = timedelta(days=1)
 """For so long it is known which hints were given."""
+NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
+ASLEEP = "The personas are asleep: a moderator stopped all replies. `/persona wake` brings them back."
+PAUSED = "The scene is paused: nothing is recorded or answered until `/scene resume`."
 _HINTS = {
     Reason.OFF_BUT_ADDRESSED: "Replies are switched off here; `/settings set reply_mode` changes that.",
     Reason.NOBODY_HERE: "No persona is in this scene. A moderator brings one in with `/scene cast add`.",
+    Reason.ASLEEP: ASLEEP,
     Reason.NOT_HERE: "That persona is no longer in this scene. `/scene show` tells who is.",
 }
-NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
-PAUSED = "The scene is paused: nothing is recorded or answered until `/scene resume`."
 
 
 class Notices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bot.core.options import OPTIONS
@@ -20,6 +20,10 @@ class OptionValue:
     """default, guild or place."""
 
 
+Changed = Callable[[int, int, str, object], None]
+"""Space id, place id (0: the whole space), key and the value that holds there now."""
+
+
 class Options:
     """Keeps the stored texts of every space in memory, so that guards can look without waiting."""
 
@@ -27,6 +31,15 @@ class Options:
         self._store = store
         self._spaces: dict[int, dict[tuple[int, str], str]] = {}
         self._proxied: dict[int, bool] = {}
+        self._listeners: list[Changed] = []
+
+    def on_change(self, listener: Changed) -> None:
+        """Call this after every change of a setting."""
+        self._listeners.append(listener)
+
+    def places_with(self, space_id: int, key: str) -> list[int]:
+        """Where a setting of a space was changed: places, and 0 for the whole space."""
+        return [place_id for place_id, known in self._spaces.get(space_id, {}) if known == key]
 
     async def load(self, space_id: int) -> None:
         """Read a space's settings once."""
@@ -69,7 +82,9 @@ class Options:
         if text.strip().casefold() == "default":
             await self._store.set_option(space_id, place_id, key, None)
             stored.pop((place_id, key), None)
-            return self._resolve(space_id, place_id or None)[key].value
+            value = self._resolve(space_id, place_id or None)[key].value
+            self._tell(space_id, place_id, key, value)
+            return value
         try:
             value = option.parse(text)
         except ValueError as problem:
@@ -78,7 +93,12 @@ class Options:
             ) from problem
         await self._store.set_option(space_id, place_id, key, text.strip())
         stored[(place_id, key)] = text.strip()
+        self._tell(space_id, place_id, key, value)
         return value
+
+    def _tell(self, space_id: int, place_id: int, key: str, value: object) -> None:
+        for listener in self._listeners:
+            listener(space_id, place_id, key, value)
 
     def _resolve(self, space_id: int, place_id: int | None) -> dict[str, OptionValue]:
         stored = self._spaces.get(space_id, {})

@@ -50,6 +50,10 @@ class Places:
         """The spaces of all places that are awake."""
         return {actor.place.space_id for actor in self._actors.values()}
 
+    def awake_in(self, space_id: int) -> list[PlaceActor]:
+        """The actors of a space that are awake."""
+        return self._of_spaces([space_id])
+
     def wake(self, place: Place) -> None:
         """Load a place, so that what it still owes is answered."""
         self._actor(place).nudge()

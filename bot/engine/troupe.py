@@ -45,6 +45,7 @@ from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
+from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
 from bot.errors import DeliveryError, UserFacing
 
@@ -90,6 +91,7 @@ class Troupe:
     options: Options
     privacy: Privacy
     retention: Retention
+    trust: Trust
     overheard: Overheard
     unplayed: Unplayed
     health_report: Health

@@ -12,7 +12,8 @@ from typing import Any
 from bot import prompts
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.client import TroupeClient
-from bot.engine.assembly import Parts, assemble
+from bot.engine.assembly import assemble
+from bot.engine.parts import Parts
 from bot.engine.troupe import Troupe
 from tests.connected import Values, until
 from tests.discord_server import Channel, DiscordServer, Guild, ScriptedUser
@@ -69,7 +70,13 @@ async def open_played(
     clock, model, values = RealClock(), ScriptedChatModel(script), Values()
     async with open_store(folder / "test.sqlite3", clock=clock) as store:
         client = TroupeClient(guild_ready_timeout=0.05, first_restart_s=0.05)
-        given = {"encoder": HashEncoder(), "index": FakeIndex(), "scorer": None, **parts}
+        given = {
+            "encoder": HashEncoder(),
+            "index": FakeIndex(),
+            "scorer": None,
+            "channels": client.channels,
+            **parts,
+        }
         troupe = assemble(
             Parts(
                 store=store,

@@ -14,7 +14,8 @@ from bot import prompts
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.core.events import MessageEdited, MessagePosted, MessagesDeleted, snowflake
 from bot.core.types import OutboxRow, Persona, Place, Turn
-from bot.engine.assembly import Parts, assemble
+from bot.engine.assembly import assemble
+from bot.engine.parts import Parts
 from bot.engine.state import PlaceState
 from bot.engine.troupe import Troupe
 from tests.fakes import ChatScript, ScriptedChatModel
