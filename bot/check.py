@@ -17,6 +17,7 @@ from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX
 from bot.data_lock import AlreadyOwned, owned
 from bot.errors import TroupeError
+from bot.fallbacks import Fallback
 from bot.part_checks import database_rows, encoder_row, index_row, model_row
 from bot.self_check import Row, State, failed, ok, simple_rows
 from bot.settings import Settings
@@ -51,6 +52,8 @@ async def _rows(settings: Settings) -> AsyncGenerator[Row]:
     yield await _model_row(settings)
     if settings.own_background:
         yield await _background_row(settings)
+    for number, fallback in enumerate(settings.llm_fallbacks, start=1):
+        yield await _fallback_row(settings, fallback, number)
 
 
 async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
@@ -116,6 +119,13 @@ async def _background_row(settings: Settings) -> Row:
         settings.llm_background_model or settings.llm_model or "",
     )
     return Row("background model", row.state, row.text)
+
+
+async def _fallback_row(settings: Settings, fallback: Fallback, number: int) -> Row:
+    """A model behind the first that does not answer keeps no bot from starting."""
+    row = await _server_row(fallback.address or settings.llm_base_url or "", fallback.key, fallback.model)
+    state = State.WARNING if row.state is State.FAILED else row.state
+    return Row(f"fallback {number}", state, row.text)
 
 
 async def _server_row(address: str, key: SecretStr | None, name: str) -> Row:

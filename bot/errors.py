@@ -74,11 +74,14 @@ class ModelMisconfigured(ModelError):
 
 
 class ContextOverflow(ModelError):
-    """The prompt does not fit. `limit` is the context size in tokens when the server stated it."""
+    """The prompt does not fit. `limit` is the context size in tokens when the server stated it; `model`
+    names the model where there are several.
+    """
 
-    def __init__(self, message: str, *, limit: int | None = None) -> None:
+    def __init__(self, message: str, *, limit: int | None = None, model: str = "") -> None:
         super().__init__(message)
         self.limit = limit
+        self.model = model
 
 
 class ModelRefused(ModelError):

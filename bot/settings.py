@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -18,9 +18,10 @@ from pydantic import (
     ValidationError,
 )
 
-from bot import environment
+from bot import environment, fallbacks
 from bot.environment import ENV_FILE
 from bot.errors import SettingsError
+from bot.fallbacks import Fallback
 
 BUNDLED: Final = "bundled"
 """The value of LLM_MODEL and EMBEDDING_MODEL that needs no network and no account."""
@@ -60,6 +61,15 @@ def _server_is_none(value: object) -> object:
 
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
+
+
+def _fallbacks(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = fallbacks.parse(value)
+    for one in found:
+        _not_bundled(one.model)
+    return tuple(replace(one, address=_address(one.address)) if one.address else one for one in found)
 
 
 def _not_bundled(name: str) -> str:
@@ -108,6 +118,15 @@ class Settings(BaseModel):
     llm_background_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
     llm_background_api_key: Annotated[Secret | None, _KEY] = None
     llm_background_model: Annotated[Annotated[str, AfterValidator(_not_bundled)] | None, _OTHER_NAME] = None
+    llm_fallbacks: Annotated[
+        tuple[Fallback, ...],
+        Field(repr=False),
+        BeforeValidator(_fallbacks),
+        About(
+            "`model [address] [variable of its key]`, several with `;` between them",
+            "gpt-4o-mini; llama3.2 http://127.0.0.1:11434/v1",
+        ),
+    ] = ()
     context_tokens: Annotated[
         int | None, Field(ge=1024, le=2_000_000), About("the model's context in tokens, 1024 or more", "8192")
     ] = None
@@ -151,7 +170,7 @@ class Settings(BaseModel):
         problems = list(_missing(found))
         settings = None
         try:
-            settings = cls.model_validate(found)
+            settings = cls.model_validate(found)._with_keys(environ, env_file, problems)
         except ValidationError as error:
             problems = [_problem(str(details["loc"][0]), found) for details in error.errors()] + problems
         if settings is None or problems:
@@ -159,6 +178,14 @@ class Settings(BaseModel):
                 problems.append(_NO_MODEL)
             raise SettingsError(_joined(problems))
         return settings
+
+    def _with_keys(self, environ: Mapping[str, str], env_file: Path | None, problems: list[str]) -> Self:
+        """Itself with the fallbacks' keys, which stand in variables of the owner's own names."""
+        names, main = fallbacks.key_variables(self.llm_fallbacks), self.llm_base_url
+        values = environment.read(names, environ, env_file) if names else {}
+        problems += fallbacks.problems(self.llm_fallbacks, values, main=main)
+        given = fallbacks.with_keys(self.llm_fallbacks, values, main_key=self.llm_api_key, main=main)
+        return self.model_copy(update={"llm_fallbacks": given}) if given else self
 
     def for_discord(self) -> Self:
         """Return itself when a bot can run on it. Raises SettingsError, one line, that says what to set."""
@@ -206,10 +233,12 @@ class Settings(BaseModel):
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
-        values = (self.discord_token, self.llm_api_key, self.llm_background_api_key)
+        keys = [one.key for one in self.llm_fallbacks]
+        values = (self.discord_token, self.llm_api_key, self.llm_background_api_key, *keys)
+        addresses = [one.address for one in self.llm_fallbacks]
         passwords = (
             urlsplit(address).password
-            for address in (self.llm_base_url, self.llm_background_base_url)
+            for address in (self.llm_base_url, self.llm_background_base_url, *addresses)
             if address
         )
         return (
@@ -249,7 +278,7 @@ def _needed(field: str, by: str) -> str:
 
 def _problem(field: str, found: Mapping[str, str]) -> str:
     about, name = _about(field), field.upper()
-    hidden = field.endswith(("_key", "_token")) or "@" in found[field]
+    hidden = field.endswith(("_key", "_token", "_fallbacks")) or "@" in found[field]
     shown = "(hidden)" if hidden else _shown(found[field])
     return f"{name}={shown}: {_wanted(name, about)}"
 

@@ -40,6 +40,7 @@ def page(why: Why, *, may_see: Callable[[Memory], bool]) -> str:
     lines += _memories("Found, but left out for lack of room", why.left_out[:5], may_see)
     if body.get("lore"):
         lines.append(f"**Lore told**: {body['lore']} entries (`/lore explain` shows which and why).")
+    lines += _model(body)
     lines += _cost(body)
     return "\n".join(lines)
 
@@ -74,6 +75,13 @@ def _memory(one: ToldMemory, may_see: Callable[[Memory], bool]) -> str:
         measured.append(f"d_emo {numbers['d_emo']:.2f}")
     measured.append(f"w {numbers['weight']:.2f}")
     return f"`{numbers['id']}`{used} {text}\n-# {' · '.join(measured)}"
+
+
+def _model(body: Mapping[str, Any]) -> list[str]:
+    if not body.get("model"):
+        return []
+    instead = f", because {body['instead_of']} was down" if body.get("instead_of") else ""
+    return [f"**Model**: {body['model']}{instead}."]
 
 
 def _cost(body: Mapping[str, Any]) -> list[str]:

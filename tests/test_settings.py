@@ -229,7 +229,7 @@ def test_the_example_file_holds_every_setting_with_its_default(root: Path) -> No
     for name, text in shown.items():
         default = Settings.model_fields[name.lower()].default
         assert text == (
-            "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+            "" if default in (None, ()) else f"{default:g}" if isinstance(default, float) else str(default)
         )
 
 
@@ -245,3 +245,52 @@ def test_the_example_file_gives_the_defaults_and_explains_each(root: Path) -> No
 def test_settings_can_be_made_by_a_test_without_any_environment(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, discord_token=SecretStr(SECRET), llm_model="bundled")
     assert settings.for_discord().data_dir == tmp_path
+
+
+SERVER = {"LLM_BASE_URL": "https://example.com/v1", "LLM_MODEL": "big", "LLM_API_KEY": "sk-main"}
+
+
+def test_fallbacks_are_models_with_addresses_and_keys_of_their_own() -> None:
+    text = (
+        "middle; org/small:free https://other.example/v1/chat/completions SMALL_KEY;"
+        "local http://127.0.0.1:11434/v1"
+    )
+    first, second, third = load(**SERVER, LLM_FALLBACKS=text, SMALL_KEY="sk-small").llm_fallbacks
+    assert (first.model, first.address) == ("middle", None)
+    assert first.key is not None
+    assert first.key.get_secret_value() == "sk-main"
+    assert (second.model, second.address) == ("org/small:free", "https://other.example/v1")
+    assert second.key is not None
+    assert second.key.get_secret_value() == "sk-small"
+    assert (third.model, third.address, third.key) == ("local", "http://127.0.0.1:11434/v1", None)
+
+
+def test_no_key_of_a_fallback_is_ever_shown() -> None:
+    settings = load(
+        **SERVER, LLM_FALLBACKS="m https://me:hunter2@other.example/v1 SMALL_KEY", SMALL_KEY="sk-small"
+    )
+    assert {"sk-small", "hunter2"} <= set(settings.secrets())
+    assert "sk-small" not in f"{settings!r} {settings}"
+    assert "hunter2" not in f"{settings!r} {settings}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m https://other.example/v1 sk-pasted-key",
+        "https://other.example/v1",
+        "m https://other.example/v1 KEY more",
+        "bundled",
+        "m http://",
+    ],
+)
+def test_fallbacks_that_cannot_be_read_are_named_but_not_shown(text: str) -> None:
+    told = refused(**SERVER, LLM_FALLBACKS=text)
+    assert told.startswith("LLM_FALLBACKS=(hidden): expected `model [address] [variable of its key]`")
+    assert "pasted" not in told
+
+
+def test_what_fallbacks_need_is_named() -> None:
+    assert "SMALL_KEY is not set" in refused(**SERVER, LLM_FALLBACKS="m https://x.example/v1 SMALL_KEY")
+    assert "LLM_BASE_URL is not set" in refused(LLM_MODEL="bundled", LLM_FALLBACKS="m")
+    assert load(LLM_MODEL="bundled", LLM_FALLBACKS="m http://127.0.0.1:1/v1").llm_fallbacks

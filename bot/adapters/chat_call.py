@@ -16,22 +16,28 @@ _MOST_LESSONS = 8  # adaptations in one call
 @dataclass(frozen=True, slots=True)
 class Retries:
     """Busy servers are asked again `count` times, after 1, 2, 4, ... times `first_wait` seconds or what
-    they ask for. One that asks for more than `longest_wait` is not waited for.
+    they ask for. One that asks for more than `longest_wait` is not waited for; one that kept silent is
+    asked again only with `after_silence`.
     """
 
     count: int = 2
     first_wait: float = 1.0
     longest_wait: float = 20.0
+    after_silence: bool = True
 
     def wait(self, failure: Failure, done: int) -> float | None:
         """Return the seconds to wait before the next attempt, or None to give up."""
         if not failure.retried or done >= self.count:
+            return None
+        if failure.trouble is Trouble.TIMEOUT and not self.after_silence:
             return None
         wait = failure.retry_after if failure.retry_after is not None else self.first_wait * 2**done
         return wait if wait <= self.longest_wait else None
 
 
 DEFAULT_RETRIES = Retries()
+IMPATIENT_RETRIES = Retries(count=1, longest_wait=5.0, after_silence=False)
+"""For a model that others stand behind."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""A circuit breaker: after some failures in a row a thing is left alone for a while, then tried by one call."""
+"""A circuit breaker: what failed some times in a row is left alone for a while, then tried by one call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class BreakerRules:
-    """It opens after `failures` in a row, or after one that took `slow` seconds: nobody waits for that thrice.
+    """It opens after `failures` in a row, or after one that took `slow` seconds: who would wait thrice?
 
     It stays open for `first_wait` seconds and after each trial that fails twice as long, at most
     `longest_wait`.
@@ -51,7 +51,7 @@ class Breaker:
         return was_open
 
     def failed(self, now: float, *, took: float = 0.0, for_long: bool = False) -> bool:
-        """It failed after `took` seconds; `for_long` when waiting a little is no use. True when it opens now."""
+        """It failed after `took` seconds, `for_long` when a little rest is no use. True when it opens now."""
         self.failures += 1
         was_open, rules = self.opened, self.rules
         self._on_trial = False

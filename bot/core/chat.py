@@ -31,6 +31,7 @@ class Completion:
 
     `truncated` is true when the token limit ended the text, or the stream ended without saying why.
     `finish_reason` is "closed" when the caller's `on_text` ended the stream; that is not truncation.
+    `instead_of` names the model that should have answered and was down; "" when it answered itself.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Completion:
     usage: Usage | None
     model: str
     truncated: bool
+    instead_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,10 @@ class Trace:
     lore: int = 0
     """How many entries of lore were told."""
     model_tokens: int = 0
+    model: str = ""
+    """Which model answered."""
+    instead_of: str = ""
+    """Which should have, and was down."""
     milliseconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -166,5 +170,7 @@ def _body(request: ReplyRequest, trace: Trace, text: str) -> dict[str, Any]:
         "lore": trace.lore,
         "complaint": trace.complaint,
         "answer_tokens": trace.model_tokens,
+        "model": trace.model,
+        "instead_of": trace.instead_of,
         "milliseconds": {part: round(spent, 1) for part, spent in trace.milliseconds.items()},
     }

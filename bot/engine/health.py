@@ -26,6 +26,10 @@ class ModelHealth:
     name: str
     failure: str = ""
 
+    def answered(self, name: str) -> None:
+        """A call ended well; this model answered it."""
+        self.name, self.failure = name or self.name, ""
+
     def line(self) -> HealthLine:
         """The model's state in one line."""
         return HealthLine("language model", not self.failure, self.failure or f"{self.name} answers")
@@ -42,12 +46,14 @@ class Health:
         memories: MemoryStore,
         summariser: Summariser,
         degraded: Callable[[], list[str]],
+        model_lines: Callable[[], list[HealthLine]],
     ) -> None:
         self._model = model
         self._encoder = encoder
         self._memories = memories
         self._summariser = summariser
         self._degraded = degraded
+        self._model_lines = model_lines
 
     async def lines(self) -> list[HealthLine]:
         """Language model, embedding model, index, notes, and what the server does not support."""
@@ -56,6 +62,7 @@ class Health:
         turns = self._summariser.waiting
         lines = [
             self._model.line(),
+            *self._model_lines(),
             HealthLine("embedding model", self._encoder.ready, encoder),
             HealthLine("search index", waiting < 1000, f"{waiting} memories wait to be indexed"),
             HealthLine(

@@ -41,22 +41,27 @@ class Reflector:
         self._tried: dict[tuple[int, int], int] = {}
         """Story and persona to the newest memory of the last attempt, so that junk is not asked for again."""
 
-    async def reflect(self, scene: Scene, cast: Sequence[Persona], ask: Ask) -> bool:
-        """Let the first persona for whom it is due look back; whether thoughts were stored."""
+    async def reflect(
+        self, scene: Scene, cast: Sequence[Persona], ask: Ask, *, room: int | None = None
+    ) -> bool:
+        """Let the first persona for whom it is due look back; whether thoughts were stored. `room`: the
+        tokens that the model was found to take."""
         for persona in cast:
             found = await self._knowledge.unreflected(scene.story_id, persona.id, limit=LOOKED_AT)
             last = self._tried.get((scene.story_id, persona.id), 0)
             moved = [memory for memory in found if memory.id > last]
             if weight(moved) >= ENOUGH:
-                return await self._look_back(scene, persona, moved, ask)
+                return await self._look_back(scene, persona, moved, ask, room or self._context_tokens)
         return False
 
-    async def _look_back(self, scene: Scene, persona: Persona, memories: Sequence[Memory], ask: Ask) -> bool:
+    async def _look_back(
+        self, scene: Scene, persona: Persona, memories: Sequence[Memory], ask: Ask, room: int
+    ) -> bool:
         made = reflection_prompt(
             persona,
             memories,
             prompts=self._prompts,
-            context_tokens=self._context_tokens,
+            context_tokens=min(room, self._context_tokens),
             count=self._count,
         )
         completion = await ask(made.prompt, "reflection", INSIGHTS_SCHEMA)

@@ -20,14 +20,16 @@ from bot.core.types import NOBODY, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.drafting import Reading, drafts, pointed, sources_of
+from bot.engine.jobs import reference
 from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import Limits
+from bot.engine.model_rooms import ModelRooms
 from bot.engine.options import Options
 from bot.engine.places import Places
 from bot.engine.reflecting import Reflector
 from bot.engine.slots import FairSlots, GiveWay, Priority
 from bot.engine.state import PlaceState
-from bot.errors import ModelError
+from bot.errors import ContextOverflow, ModelError
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,8 @@ PATIENCE = timedelta(minutes=5)
 """Notes are rewritten when so many turns are uncovered, or the oldest has waited so long."""
 FIRST_RETRY = timedelta(seconds=30)
 LAST_RETRY = timedelta(hours=2)
+SHRINK, LEAST_CONTEXT = 0.7, 800
+"""A prompt that is too long is made so much shorter, as long as some turns still fit."""
 MOST_TURNS = 60
 FEWEST_TURNS = 4
 MOST_REFUSALS = 6
@@ -101,7 +105,7 @@ class Summariser:
         self._limits = limits
         self._options = options
         self._prompts = prompts
-        self._context_tokens = context_tokens
+        self._rooms = ModelRooms(context_tokens)
         self._score_emotions = score_emotions
         self._take_notes = take_notes
         self._wake_indexer = wake_indexer
@@ -174,16 +178,30 @@ class Summariser:
             await self._rewrite(due)
         except GiveWay:
             due.not_before = self._now() + timedelta(seconds=1)
+        except ContextOverflow as problem:
+            self._too_long(due, problem)
         except ModelError as problem:
             self._failed(due, f"the model gave no notes: {type(problem).__name__}")
             log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
         except Exception:
-            self._failed(due, "writing notes failed; see the log")
-            log.exception("Notes of scene %s could not be rewritten", due.scene_id)
+            number = reference()
+            self._failed(due, f"writing notes failed, see the log (ref {number})")
+            log.exception("Notes of scene %s could not be rewritten (ref %s)", due.scene_id, number)
         finally:
             due.busy = False
             if due.uncovered == 0:
                 self._due.pop(due.scene_id, None)
+
+    def _too_long(self, due: _Due, problem: ContextOverflow) -> None:
+        """Learn how much the model takes, and ask at once for less."""
+        model = problem.model or self._model.name
+        before = self._rooms.of(model)
+        stated = problem.limit if problem.limit and problem.limit < before else int(before * SHRINK)
+        if stated < LEAST_CONTEXT:
+            self._failed(due, "the model takes too short a prompt for notes")
+        else:
+            self._rooms.learn(model, stated)
+        log.info("Notes of scene %s: the prompt was too long for %s (%s tokens)", due.scene_id, model, before)
 
     def _failed(self, due: _Due, failure: str) -> None:
         due.failures += 1
@@ -206,7 +224,7 @@ class Summariser:
             known=shown(reading.known),
             roster=reading.roster,
             prompts=self._prompts,
-            context_tokens=self._context_tokens,
+            context_tokens=self._rooms.of(self._model.name),
             count=self._model.count_tokens,
         )
         completion = await self._ask(due, scene, prompt, "memory", REWRITE_SCHEMA)
@@ -232,7 +250,9 @@ class Summariser:
         await self._keep(due, reading, before, answer, read)
         if self._score_emotions:
             await self._score(due, scene, reading.roster, read)
-        if await self._reflector.reflect(scene, reading.cast, partial(self._ask, due, scene)):
+        if await self._reflector.reflect(
+            scene, reading.cast, partial(self._ask, due, scene), room=self._rooms.of(self._model.name)
+        ):
             self._wake_indexer()
 
     async def _ask(
@@ -300,7 +320,7 @@ class Summariser:
                 left,
                 roster=roster,
                 prompts=self._prompts,
-                context_tokens=self._context_tokens,
+                context_tokens=self._rooms.of(self._model.name),
                 count=self._model.count_tokens,
             )
             completion = await self._ask(due, scene, prompt, "emotion", None)

@@ -1,0 +1,156 @@
+"""Opens the language models of the settings: for replies, for background work, and those behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from bot.adapters.chat_call import DEFAULT_RETRIES, IMPATIENT_RETRIES, Retries
+from bot.adapters.chat_model import OpenAIChatModel
+from bot.adapters.chat_server import Timeouts
+from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
+from bot.adapters.sql_store import SqlStore
+from bot.core.chat import ChatModel, Sampling
+from bot.engine.health import HealthLine
+from bot.engine.jobs import Jobs
+from bot.engine.model_chain import Link, ModelChain
+from bot.fallbacks import Fallback
+from bot.settings import Settings
+
+DEFAULT_CONTEXT = 4096
+MODEL_LOG = "local-model.log"
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModels:
+    """The models for replies and for background work (often the same), and what they can take.
+
+    `chat` is the first that is asked for replies; `replies` asks it, or those that stand behind it.
+    """
+
+    chat: OpenAIChatModel
+    replies: ChatModel
+    background: ChatModel
+    context_tokens: int
+    background_context: int
+    reply_tokens: int
+    sampling: Sampling
+
+    @classmethod
+    async def open(cls, settings: Settings, store: SqlStore, stack: AsyncExitStack) -> LanguageModels:
+        server = Server.of_settings(settings)
+        sampling, reply_tokens = Sampling(temperature=settings.llm_temperature), settings.reply_tokens
+        if settings.bundled_model:
+            local = await stack.enter_async_context(LocalModel(log_file=settings.data_dir / MODEL_LOG))
+            server = Server(local.base_url, "none", local.name, BUNDLED_QUIRKS)
+            sampling, reply_tokens = BUNDLED_SAMPLING, min(reply_tokens, BUNDLED_REPLY_TOKENS)
+        chat = other = await _open_chat(server, settings, store, stack)
+        if settings.own_background:
+            other = await _open_chat(server.for_background(settings), settings, store, stack)
+        behind = []
+        for number, one in enumerate(settings.llm_fallbacks, start=1):
+            last = number == len(settings.llm_fallbacks)
+            behind.append(await _open_link(server.for_fallback(one), settings, store, stack, last=last))
+        replies = background = _chained(chat, server, behind, stack)
+        context = more = settings.context_tokens or await chat.context_tokens() or DEFAULT_CONTEXT
+        if other is not chat:
+            background = _chained(other, server.for_background(settings), behind, stack)
+            more = await other.context_tokens() or DEFAULT_CONTEXT
+        return cls(chat, replies, background, context, more, reply_tokens, sampling)
+
+    def degraded(self) -> list[str]:
+        """What the first model's server was found not to take, in words for a moderator."""
+        return [
+            f"works without {name.replace('_', ' ')}" for name, value in self.chat.quirks.items() if value
+        ]
+
+    def lines(self) -> list[HealthLine]:
+        """How the models of the chains are."""
+        chains = dict.fromkeys(one for one in (self.replies, self.background) if isinstance(one, ModelChain))
+        return [line for chain in chains for line in chain.lines()]
+
+
+def _chained(
+    first: OpenAIChatModel, server: Server, behind: Sequence[Link], stack: AsyncExitStack
+) -> ChatModel:
+    """The model alone, or before those that answer while it is down."""
+    if not behind:
+        return first
+    chain = ModelChain([Link(first, server.label), *behind])
+    stack.push_async_callback(chain.aclose)
+    return chain
+
+
+async def _open_link(
+    server: Server, settings: Settings, store: SqlStore, stack: AsyncExitStack, *, last: bool
+) -> Link:
+    retries = DEFAULT_RETRIES if last else IMPATIENT_RETRIES
+    return Link(await _open_chat(server, settings, store, stack, retries), server.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a model is asked, and what is known of its server beforehand."""
+
+    address: str
+    key: str = field(repr=False)
+    model: str
+    quirks: dict[str, object] | None = None
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> Server:
+        return cls(settings.llm_base_url or "", _key(settings.llm_api_key), settings.llm_model or "")
+
+    def for_background(self, settings: Settings) -> Server:
+        """What is not set for the background is the same as for replies; a key stays with its server."""
+        address = settings.llm_background_base_url or self.address
+        return Server(address, _key(settings.background_key), settings.llm_background_model or self.model)
+
+    def for_fallback(self, fallback: Fallback) -> Server:
+        """One of those that stand behind the first."""
+        return Server(fallback.address or self.address, _key(fallback.key), fallback.model)
+
+    @property
+    def label(self) -> str:
+        """How the log names it."""
+        return f"{self.model} at {urlsplit(self.address).hostname}"
+
+
+def _key(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else "none"
+
+
+async def _open_chat(
+    server: Server,
+    settings: Settings,
+    store: SqlStore,
+    stack: AsyncExitStack,
+    retries: Retries | None = None,
+) -> OpenAIChatModel:
+    """A model that remembers over restarts what its server does not take."""
+    place = "bundled" if server.quirks else sha256(server.address.encode()).hexdigest()[:12]
+    slot = f"quirks:{place}:{server.model}"  # an address may hold a password, which is not stored
+    stored = await store.settings.value(slot)
+    jobs = Jobs()
+
+    def remember(quirks: dict[str, object]) -> None:
+        jobs.start(store.settings.set_value(slot, json.dumps(quirks)), name="remember the model server")
+
+    model = OpenAIChatModel(
+        base_url=server.address,
+        api_key=server.key,
+        model=server.model,
+        timeouts=Timeouts(first_text=settings.llm_timeout_s, total=2 * settings.llm_timeout_s),
+        retries=retries or (IMPATIENT_RETRIES if settings.llm_fallbacks else DEFAULT_RETRIES),
+        quirks=json.loads(stored) if stored else server.quirks,
+        on_quirks_changed=remember,
+    )
+    stack.push_async_callback(model.aclose)
+    stack.push_async_callback(jobs.close, 1.0)
+    return model

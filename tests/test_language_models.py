@@ -1,0 +1,66 @@
+"""The models of the settings, put together for real: a server that is down, others behind it, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bot.check
+from bot.settings import Settings
+from tests.cases.in_process import feast, lay, running
+from tests.model_server import Fail, ModelServer, Say
+
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+async def test_the_next_server_answers_while_the_first_is_down(tmp_path: Path) -> None:
+    async with running(tmp_path, start=False) as play:
+        play.settings = {
+            "llm_base_url": NOBODY,
+            "llm_model": "big",
+            "llm_fallbacks": f"small {play.model.url}",
+        }
+        await play.up()
+        table = await lay(play, "Tavern")
+        inn, anna = await feast(table)
+        reply = await table.talk(anna, inn, "Mira, hello!", "Mira")
+        assert reply.content
+        assert table.prompts()[-1].body["model"] == "small"
+        assert "secret" not in str(table.prompts()[-1].headers), "a key goes to no other server"
+        asked = await table.moderator.message_command("Why this reply?", reply)
+        assert "small, because big was down" in (await asked.answer(10)).text
+        shown = await table.use("settings show", inn)
+        assert "small answers" in shown
+        play.check()
+
+
+async def test_a_model_at_the_same_server_takes_over_and_the_notes_are_written(tmp_path: Path) -> None:
+    """The first model is overloaded, also for background work; another one of the same server is not."""
+    async with running(tmp_path, start=False, llm_fallbacks="small") as play:
+        busy = Fail(503, {"error": {"message": "overloaded"}}, {"Retry-After": "60"})
+        await play.up()
+        table = await lay(play, "Tavern")
+        inn, anna = await feast(table)
+        play.model.set_script(
+            "*", lambda one: busy if one.body["model"] == play.model.model else Say("Well then.")
+        )
+        play.model.script.pop("reply")
+        await table.talk(anna, inn, "Mira, hello!", "Mira")
+        models = [one.body["model"] for one in table.prompts()]
+        assert models == [play.model.model, "small"], "one that says it needs a minute is not waited for"
+        play.check()
+
+
+async def test_the_self_check_tries_each_of_them(
+    tmp_path: Path, model_server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        llm_base_url=model_server.url,
+        llm_model="scripted",
+        llm_fallbacks=f"small; far {NOBODY}",
+    )
+    rows = [str(await bot.check._fallback_row(settings, one, 1)) for one in settings.llm_fallbacks]
+    assert rows[0].startswith("ok       fallback 1       small answered")
+    assert rows[1].startswith("warning  fallback 1       No connection")
