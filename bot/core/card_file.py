@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bot.core.cards import LISTS, TEXTS, read_card_json
+from bot.core.cards import LISTS, TEXTS, as_list, as_text, read_card_json
 from bot.core.macros import unknown_macros
 
 DEEPEST: Final = 60
@@ -150,16 +150,14 @@ def _clean(value: object, notes: list[str], depth: int = 0) -> Any:
 
 
 def _wrong_kinds(found: Mapping[str, Any]) -> list[str]:
-    notes = [
-        f"Its `{key}` is no text and was left out."
-        for key in TEXTS
-        if found.get(key) is not None and not isinstance(found[key], str)
-    ]
-    notes += [
-        f"Its `{key}` is no list and was left out."
-        for key in LISTS
-        if found.get(key) is not None and not isinstance(found[key], list)
-    ]
+    notes = []
+    for key in (*TEXTS, *LISTS):
+        value = found.get(key)
+        kind, right = ("text", str) if key in TEXTS else ("list", list)
+        if value is not None and not isinstance(value, right):
+            usable = as_text(value) if key in TEXTS else as_list(key, value)
+            how = "was left out" if usable is None else "was read as one"
+            notes.append(f"Its `{key}` is no {kind} and {how}.")
     if found.get("extensions") is not None and not isinstance(found["extensions"], Mapping):
         notes.append("Its `extensions` are no object and were left out.")
     return notes

@@ -88,9 +88,10 @@ def read_card_json(card: object, fallback_name: str = "") -> dict[str, Any]:
     data.pop("spec", None)
     data.pop("spec_version", None)
     for key in TEXTS:
-        data[key] = _text(data[key])
+        data[key] = _text(as_text(data[key]))
     for key in LISTS:
-        data[key] = [_text(item) for item in data[key] if _text(item)] if isinstance(data[key], list) else []
+        items = as_list(key, data[key]) or ()
+        data[key] = [text for item in items if (text := _text(item))]
     if not isinstance(data["extensions"], Mapping):
         data["extensions"] = {}
     names = (data["name"], root.get("name"), fallback_name)
@@ -98,6 +99,27 @@ def read_card_json(card: object, fallback_name: str = "") -> dict[str, Any]:
     if not data["name"]:
         raise ValueError("This card has no name.")
     return data
+
+
+def as_text(value: object) -> str | None:
+    """Return what should be a text as one: a number as it is written, a list of texts line by line."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "\n".join(value)
+    return None
+
+
+def as_list(key: str, value: object) -> list[object] | None:
+    """Return what should be a list of texts as one: a single text is its only item, tags stand between
+    commas."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str):
+        return list(value.split(",")) if key == "tags" else [value]
+    return None
 
 
 def style_samples(card: Mapping[str, object]) -> tuple[str, ...]:

@@ -226,6 +226,25 @@ async def test_c44_nulls_are_absent_and_wrong_kinds_are_told() -> None:
     assert [note.split("`")[1] for note in card.report.mended] == ["first_mes", "alternate_greetings"]
 
 
+async def test_c44_what_has_a_wrong_kind_is_used_where_its_meaning_is_plain() -> None:
+    odd = v2(
+        description=["A ferrywoman.", "Old."],
+        first_mes=7,
+        scenario={"x": 1},
+        alternate_greetings="Again?",
+        tags="calm, river,",
+        group_only_greetings={},
+    )
+    card = await read_card_file(json.dumps(odd).encode())
+    used = ("description", "first_mes", "alternate_greetings", "tags")
+    assert [card.data[key] for key in used] == ["A ferrywoman.\nOld.", "7", ["Again?"], ["calm", "river"]]
+    assert (card.data["scenario"], card.data["group_only_greetings"]) == ("", [])
+    assert {note.split("`")[1]: note.split(" and ")[1] for note in card.report.mended} == {
+        **dict.fromkeys(used, "was read as one."),
+        **dict.fromkeys(("scenario", "group_only_greetings"), "was left out."),
+    }
+
+
 @pytest.mark.parametrize(
     ("card", "name"),
     [

@@ -20,7 +20,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["persona_id"],
             ["personas.id"],
-            name="fk_persona_archives_persona_id_personas",
+            name="fk_persona_archives_persona_id",
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("persona_id", name="pk_persona_archives"),
