@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.core import mood as moods
 from bot.core import speech
 from bot.core.budgets import Budgets, budgets
-from bot.core.candidates import Recalled, RecallSettings
 from bot.core.chat import ChatModel, Completion, Sampling
-from bot.core.knowledge import KnowledgeStore
 from bot.core.ports import Messenger
-from bot.core.prompting import Note, Prompt, ReplyScene, reply_prompt, window_turns
+from bot.core.prompting import Prompt, ReplyScene, reply_prompt
 from bot.core.speech import StopWatcher, Voices
 from bot.core.splitting import split
-from bot.core.stores import PersonaStore
-from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
-from bot.core.vectors import Vector
-from bot.core.window import Roster
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer, Trace
-from bot.engine.feelings import Relations
+from bot.engine.gathering import Gatherer
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
 from bot.engine.judging import EMPTY, REPEAT, Made, judge, livelier, voices_of
 from bot.engine.limits import Limits
-from bot.engine.lore import Lore
 from bot.engine.notices import Notices
-from bot.engine.recalling import Recaller, Recollection, Wanted
 from bot.engine.slots import FairSlots, Priority
 from bot.engine.state import ReplyRequest, RunningReply
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, StorageError
@@ -51,8 +42,6 @@ HOLD_SECONDS = 10.0
 """After a failure the place gathers messages for so long and asks the model once for all of them."""
 SAMPLES = 3
 SHORTEST_SAMPLE = 20
-DATE_TOKENS = 16
-"""What the date and mark of a recalled memory cost beside its words."""
 
 _OVER_LIMIT = "Today's tokens are used up. The personas answer again tomorrow (midnight UTC)."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
@@ -89,12 +78,8 @@ class Conversation:
         conduct: Conduct,
         delivery: Delivery,
         notices: Notices,
-        recaller: Recaller,
-        knowledge: KnowledgeStore,
-        relations: Relations,
+        gatherer: Gatherer,
         explainer: Explainer,
-        lore: Lore,
-        personas: PersonaStore,
         model: ChatModel,
         slots: FairSlots,
         limits: Limits,
@@ -110,12 +95,8 @@ class Conversation:
         self._conduct = conduct
         self._delivery = delivery
         self._notices = notices
-        self._recaller = recaller
-        self._knowledge = knowledge
-        self._relations = relations
+        self._gatherer = gatherer
         self._explainer = explainer
-        self._lore = lore
-        self._personas = personas
         self._model = model
         self._slots = slots
         self._limits = limits
@@ -199,22 +180,14 @@ class Conversation:
     async def _make(self, reply: RunningReply, trace: Trace) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         request = reply.request
-        own = asyncio.create_task(self._recaller.vector_of(request.answers), name="read what is asked")
-        try:
-            samples = await self._samples(request)
-            given = await self._always(request, self._given(request, samples))
-            lore = await self._lore.for_reply(request, given.roster)
-            given = self._with_notes(replace(given, lore=lore), request)
-            trace.lore = len(lore.before) + len(lore.after) + len(lore.fired)
-            with trace.timed("recall"):
-                recollection = trace.recollection = await self._recall(request, given, own)
-        finally:
-            own.cancel()
+        with trace.timed("recall"):
+            gathered = await self._gatherer.gather(request, self._budgets(request, self._context_tokens))
+        given, recollection = gathered.given, gathered.recollection
+        trace.recollection = recollection
+        trace.lore = len(given.lore.before) + len(given.lore.after) + len(given.lore.fired)
         reply.recalled = recollection.told
-        given = self._with_memories(given, request, recollection)
-        ignored = await self._explainer.was_ignored(request, recollection)
         task = _Task(request, given, voices_of(request, given.roster), trace)
-        hint = self._prompts.fill("hints.ignored", name=request.persona.name) if ignored else ""
+        hint = self._prompts.fill("hints.ignored", name=request.persona.name) if gathered.ignored else ""
         made = await self._ask(task, self._sampling, hint=hint)
         if made.complaint:
             trace.complaint = made.complaint
@@ -233,85 +206,12 @@ class Conversation:
             start_id=made.start_id,
             notes=given.scratchpad,
             recalled=tuple(item.memory_id for item in recollection.choice.items),
-            sample=good and len(samples) < SAMPLES,
+            sample=good and len(given.samples) < SAMPLES,
         )
-
-    async def _samples(self, request: ReplyRequest) -> tuple[str, ...]:
-        """The persona's samples of this place: a reply may quote what only its channel should know."""
-        known = await self._personas.samples(request.persona.id)
-        return tuple(sample.text for sample in known if sample.place_id in {None, request.place.id})
-
-    async def _always(self, request: ReplyRequest, given: ReplyScene) -> ReplyScene:
-        """With what the story keeps in mind: pins, wishes from its other scenes, and how it is with whom."""
-        kept = await self._knowledge.always(request.scene.story_id, persona_id=request.persona.id)
-        wishes = [wish.text for wish in kept.wishes if wish.scene_id != request.scene.id]
-        relations = await self._relations.present(request, given.roster)
-        pins = [pin.text for pin in kept.pins]
-        return replace(given, standing=wishes, pinned=pins, relations=relations)
 
     def _hint(self, complaint: str, name: str) -> str:
         values = {} if complaint == REPEAT else {"name": name}
         return self._prompts.fill(f"hints.{complaint}", **values)
-
-    def _given(self, request: ReplyRequest, samples: tuple[str, ...]) -> ReplyScene:
-        """What the prompt is made of, before anything is recalled."""
-        return ReplyScene(
-            persona=request.persona,
-            scene=request.scene,
-            cast=request.cast,
-            roster=Roster.of(request.cast, request.speakers).joined(request.answers),
-            history=request.history,
-            answering=request.answers,
-            scratchpad=request.scratchpad,
-            now=self._now(),
-            samples=samples,
-            start_id=request.start_id,
-        )
-
-    def _with_notes(self, given: ReplyScene, request: ReplyRequest) -> ReplyScene:
-        """The notes of the last prompt as long as its window begins where it began: what they do not tell yet
-        is still shown, and the model's cache of the prompt holds. Then the newest."""
-        if request.held is None:
-            return given
-        same, room = replace(given, scratchpad=request.held), self._budgets(request, self._context_tokens)
-        shown = window_turns(same, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
-        return same if shown.start_id == request.start_id else given
-
-    def _with_memories(self, given: ReplyScene, request: ReplyRequest, found: Recollection) -> ReplyScene:
-        mood = moods.update(
-            request.mood, temperament=request.persona.temperament, heard=found.heard, now=given.now
-        )
-        notes = [
-            Note.of(found.memories[item.memory_id], until=found.until.get(item.memory_id))
-            for item in found.choice.items
-        ]
-        aside = Note.of(found.aside) if found.aside else None
-        return replace(given, notes=notes, aside=aside, mood=moods.describe(mood))
-
-    async def _recall(
-        self, request: ReplyRequest, given: ReplyScene, own: Awaitable[Vector | None]
-    ) -> Recollection:
-        options, room = request.options, self._budgets(request, self._context_tokens)
-        shown = window_turns(given, prompts=self._prompts, budgets=room, count=self._model.count_tokens)
-        wanted = Wanted(
-            scene=request.scene,
-            persona_id=request.persona.id,
-            answers=request.answers,
-            shown=(*shown.turns, *request.answers),
-            mood=request.mood,
-            settings=RecallSettings(
-                strategy=Strategy(str(options["recall_strategy"])),
-                emotion_weight=float(str(options["emotion_weight"])),
-                tokens=room.recall,
-            ),
-            cooling=request.cooling,
-            cost=self._cost,
-            aside_resting=await self._explainer.aside_resting(request),
-        )
-        return await self._recaller.recall(wanted, own)
-
-    def _cost(self, item: Recalled) -> int:
-        return self._model.count_tokens(f"{item.speaker}: {item.text}") + DATE_TOKENS
 
     def _budgets(self, request: ReplyRequest, context: int) -> Budgets:
         tokens = request.options["recall_tokens"]
