@@ -13,9 +13,9 @@ from bot import prompts
 from bot.adapters import aside
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.embedder import ThreadedEncoder, make_encoder
-from bot.adapters.emotion_head import EmotionHead
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
+from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.ports import Messenger
@@ -75,6 +75,7 @@ async def open_app(
         index = await stack.enter_async_context(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
+        scorer = await asyncio.to_thread(SeededScorer, encoder=encoder, folder=settings.data_dir)
         ledger = await asyncio.to_thread(open_ledger, settings.data_dir)
         models = await LanguageModels.open(settings, store, stack)
         troupe = assemble(
@@ -82,7 +83,7 @@ async def open_app(
                 store=store,
                 index=index,
                 encoder=encoder,
-                scorer=EmotionHead.load(encoder.id, settings.data_dir),
+                scorer=scorer,
                 messenger=messenger(),
                 channels=channels or NoChannels(),
                 ledger=ledger,
@@ -95,7 +96,7 @@ async def open_app(
                 context_tokens=models.context_tokens,
                 background_context=models.background_context,
                 reply_tokens=models.reply_tokens,
-                daily_tokens=settings.daily_tokens,
+                spending=models.spending,
                 score_emotions=settings.emotion_scorer == "model",
                 sampling=models.sampling,
                 on_stream=on_stream,
@@ -112,6 +113,8 @@ async def open_app(
             loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
             if console:
                 await loading
+        if not scorer.ready:
+            jobs.start(scorer.prepare(), name="fit the emotion head")
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
 
 

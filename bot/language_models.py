@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -17,9 +17,11 @@ from bot.adapters.chat_server import Timeouts
 from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
 from bot.adapters.sql_store import SqlStore
 from bot.core.chat import ChatModel, Sampling
+from bot.core.spending import ceilings
 from bot.engine.health import HealthLine
 from bot.engine.jobs import Jobs
 from bot.engine.model_chain import Link, ModelChain
+from bot.engine.paid_calls import Spending, Tier
 from bot.fallbacks import Fallback
 from bot.settings import Settings
 
@@ -41,6 +43,7 @@ class LanguageModels:
     background_context: int
     reply_tokens: int
     sampling: Sampling
+    spending: Spending
 
     @classmethod
     async def open(cls, settings: Settings, store: SqlStore, stack: AsyncExitStack) -> LanguageModels:
@@ -62,7 +65,13 @@ class LanguageModels:
         if other is not chat:
             background = _chained(other, server.for_background(settings), behind, stack)
             more = await other.context_tokens() or DEFAULT_CONTEXT
-        return cls(chat, replies, background, context, more, reply_tokens, sampling)
+        cheap = None
+        if settings.llm_cheap_model:
+            cheaper = replace(server, model=settings.llm_cheap_model)
+            link = await _open_chat(cheaper, settings, store, stack)
+            cheap = Tier(_chained(link, cheaper, behind, stack), settings.cheap_price)
+        spending = _spending(settings, cheap)
+        return cls(chat, replies, background, context, more, reply_tokens, sampling, spending)
 
     def degraded(self) -> list[str]:
         """What the first model's server was found not to take, in words for a moderator."""
@@ -74,6 +83,16 @@ class LanguageModels:
         """How the models of the chains are."""
         chains = dict.fromkeys(one for one in (self.replies, self.background) if isinstance(one, ModelChain))
         return [line for chain in chains for line in chain.lines()]
+
+
+def _spending(settings: Settings, cheap: Tier | None) -> Spending:
+    limits = ceilings(
+        daily_tokens=settings.daily_tokens,
+        monthly_tokens=settings.monthly_tokens,
+        daily_cost=settings.daily_cost,
+        monthly_cost=settings.monthly_cost,
+    )
+    return Spending(limits, settings.price, settings.background_price, cheap, settings.currency)
 
 
 def _chained(

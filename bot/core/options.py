@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from bot.core.spending import KEYS, Measure, Scope
 from bot.core.turn_taking import ReplyMode
 
 PLURALKIT: Final = 466378653216014359
@@ -128,6 +129,17 @@ def _channel(text: str) -> int:
     return int(found[1] or found[2])
 
 
+def _limit(key: str) -> Option:
+    """One of the limits of tokens or money."""
+    scope, period, measure = KEYS[key]
+    whose = {Scope.SPACE: "may be used here", Scope.MEMBER: "answers to one member may use"}
+    what = "Tokens that" if measure is Measure.TOKENS else "Money (see .env for prices) that"
+    describe = f"{what} {whose.get(scope, 'one persona may use')} in a {period.value}; 0 is no limit."
+    if measure is Measure.TOKENS:
+        return Option(key, 0, describe, _whole(0, 100_000_000_000), "200000")
+    return Option(key, 0.0, describe, _decimal(0, 1_000_000), "2.50")
+
+
 _ALL: Final = (
     Option(
         "reply_mode",
@@ -138,6 +150,13 @@ _ALL: Final = (
         tuple(mode.value for mode in ReplyMode),
     ),
     Option("moderator_roles", (), "Roles that may do all that moderators may.", _ids, "@Staff"),
+    Option(
+        "creator_roles",
+        (),
+        "Roles that may use /persona create; what they make waits for a moderator.",
+        _ids,
+        "@Writers",
+    ),
     Option("gm_roles", (), "Roles of game masters, who may use /scene.", _ids, "@Storyteller"),
     Option(
         "member_cooldown_s",
@@ -146,12 +165,13 @@ _ALL: Final = (
         _decimal(0, 86_400),
         "10",
     ),
+    *map(_limit, KEYS),
     Option(
-        "daily_tokens",
-        0,
-        "Tokens the language model may use here in a day; 0 is no limit.",
-        _whole(0, 1_000_000_000),
-        "200000",
+        "tired_line",
+        "",
+        "What a persona says, in your own words, when a limit is used up; {{char}} is its name.",
+        _line(300),
+        "*{{char}} blows out the candle.* Until tomorrow, then.",
     ),
     Option(
         "recall_strategy",

@@ -1,4 +1,4 @@
-"""What the language model costs: tokens and money, who they count to, their limits, and how near those are."""
+"""What the language model costs: tokens and money, for whom, their limits, and how near those are."""
 
 from __future__ import annotations
 
@@ -74,6 +74,9 @@ class Price:
     def spent(self, input_tokens: int, output_tokens: int, *, calls: int = 1) -> Spent:
         """Tokens with what they cost."""
         return Spent(calls, input_tokens, output_tokens, self.of(input_tokens, output_tokens))
+
+
+NO_PRICE: Final = Price()
 
 
 @dataclass(frozen=True, slots=True)

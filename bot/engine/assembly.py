@@ -30,6 +30,7 @@ from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
+from bot.engine.paid_calls import PaidCalls, Tier
 from bot.engine.parts import Parts
 from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
@@ -47,6 +48,7 @@ from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
+from bot.engine.thrift import Thrift
 from bot.engine.troupe import Troupe
 from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
@@ -60,7 +62,14 @@ def assemble(parts: Parts) -> Troupe:
     slots = FairSlots(parts.concurrency)
     health = ModelHealth(parts.chat.name)
     options = Options(store=store.settings)
-    limits = Limits(store=store.settings, total_limit=parts.daily_tokens, now=now)
+    spending = parts.spending
+    limits = Limits(store=store.usage, options=options, ceilings=spending.ceilings, now=now)
+    calls = behind = PaidCalls(
+        limits=limits, slots=slots, tier=Tier(parts.chat, spending.price), cheap=spending.cheap
+    )
+    if parts.background is not parts.chat:
+        tier = Tier(parts.background, spending.background_price)
+        behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), tier=tier)
     words = StoryWords(memories=store.memories)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
@@ -123,10 +132,7 @@ def assemble(parts: Parts) -> Troupe:
             knowledge=store.knowledge, memories=store.memories, index=parts.index, encoder=parts.encoder
         ),
         places=places,
-        model=parts.background,
-        slots=slots if parts.background is parts.chat else FairSlots(parts.concurrency),
-        limits=limits,
-        options=options,
+        calls=behind,
         prompts=parts.prompts,
         context_tokens=parts.background_context,
         score_emotions=parts.score_emotions,
@@ -187,9 +193,17 @@ def assemble(parts: Parts) -> Troupe:
         explainer=explainer,
         delivery=delivery,
         notices=notices,
-        model=parts.chat,
-        slots=slots,
-        limits=limits,
+        calls=calls,
+        thrift=Thrift(
+            limits=limits,
+            store=store.usage,
+            options=options,
+            notices=notices,
+            channels=parts.channels,
+            messenger=parts.messenger,
+            currency=spending.currency,
+            has_cheaper=calls.has_cheaper,
+        ),
         messenger=parts.messenger,
         prompts=parts.prompts,
         health=health,
@@ -240,10 +254,7 @@ def assemble(parts: Parts) -> Troupe:
         personas=personas,
         pasts=pasts,
         drafts=Drafts(
-            model=parts.chat,
-            slots=slots,
-            limits=limits,
-            options=options,
+            calls=calls,
             prompts=parts.prompts,
             sampling=parts.sampling,
             context_tokens=parts.context_tokens,

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from bot.core import speech
 from bot.core.budgets import Budgets, budgets
-from bot.core.chat import ChatModel, Completion, Sampling
+from bot.core.chat import Completion, Sampling
 from bot.core.ports import Messenger
 from bot.core.prompting import Prompt, ReplyScene, reply_prompt
 from bot.core.speech import StopWatcher, Voices
@@ -24,10 +24,13 @@ from bot.engine.gathering import Gatherer
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
 from bot.engine.judging import EMPTY, REPEAT, Made, judge, livelier, voices_of
-from bot.engine.limits import Limits
+from bot.engine.limits import OverLimit
+from bot.engine.model_rooms import ModelRooms
 from bot.engine.notices import Notices
-from bot.engine.slots import FairSlots, Priority
+from bot.engine.paid_calls import Call, PaidCalls
+from bot.engine.slots import Priority
 from bot.engine.state import ReplyRequest, RunningReply
+from bot.engine.thrift import Thrift, payer_of
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, StorageError
 
 log = logging.getLogger(__name__)
@@ -43,7 +46,6 @@ HOLD_SECONDS = 10.0
 SAMPLES = 3
 SHORTEST_SAMPLE = 20
 
-_OVER_LIMIT = "Today's tokens are used up. The personas answer again tomorrow (midnight UTC)."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
 _MISCONFIGURED = (
@@ -53,10 +55,6 @@ _MISCONFIGURED = (
 _UNEXPECTED = (
     "*Something went wrong; nothing is lost. The bot's owner finds it in the log (reference {reference}).*"
 )
-
-
-class _OverLimit(Exception):
-    """The day's tokens are used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,8 @@ class Conversation:
         notices: Notices,
         gatherer: Gatherer,
         explainer: Explainer,
-        model: ChatModel,
-        slots: FairSlots,
-        limits: Limits,
+        calls: PaidCalls,
+        thrift: Thrift,
         messenger: Messenger,
         prompts: Prompts,
         health: ModelHealth,
@@ -97,13 +94,13 @@ class Conversation:
         self._notices = notices
         self._gatherer = gatherer
         self._explainer = explainer
-        self._model = model
-        self._slots = slots
-        self._limits = limits
+        self._model = calls.model()
+        self._calls = calls
+        self._thrift = thrift
         self._messenger = messenger
         self._prompts = prompts
         self._health = health
-        self._context_tokens = context_tokens
+        self._rooms = ModelRooms(context_tokens)
         self._reply_tokens = reply_tokens
         self._sampling = sampling
         self._on_stream = on_stream
@@ -113,9 +110,11 @@ class Conversation:
         """Answer, or give one notice. Never silence, never two."""
         request, trace = reply.request, Trace()
         try:
+            reply.request = request = await self._thrift.before(request)
             spoken = await self._with_typing(reply, trace)
-        except _OverLimit:
-            await self._instead(reply, actor, _OVER_LIMIT, quiet=timedelta(days=1))
+        except OverLimit as problem:
+            if await actor.do(lambda state: self._conduct.failed(state, reply, 0.0)):
+                await self._thrift.tired(request, problem.limit)
         except EmptyReply:
             await self._instead(reply, actor, _NO_WORDS.format(name=request.persona.name))
         except ModelError as problem:
@@ -125,7 +124,7 @@ class Conversation:
             log.exception("A reply in place %s failed (ref %s)", request.place.id, number)
             await self._instead(reply, actor, _UNEXPECTED.format(reference=number))
         else:
-            self._health.failure = ""
+            self._health.answered(trace.model)
             rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
             answered = _message(request)
             if rows and not await self._delivery.send(
@@ -181,7 +180,7 @@ class Conversation:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         request = reply.request
         with trace.timed("recall"):
-            gathered = await self._gatherer.gather(request, self._budgets(request, self._context_tokens))
+            gathered = await self._gatherer.gather(request, self._room(request))
         given, recollection = gathered.given, gathered.recollection
         trace.recollection = recollection
         trace.lore = len(given.lore.before) + len(given.lore.after) + len(given.lore.fired)
@@ -213,10 +212,14 @@ class Conversation:
         values = {} if complaint == REPEAT else {"name": name}
         return self._prompts.fill(f"hints.{complaint}", **values)
 
+    def _room(self, request: ReplyRequest) -> Budgets:
+        model = self._calls.model(cheaper=request.cheaper)
+        return self._budgets(request, self._rooms.of(model.name))
+
     def _budgets(self, request: ReplyRequest, context: int) -> Budgets:
         tokens = request.options["recall_tokens"]
         return budgets(
-            context,
+            int(context * request.window_share),
             reply_tokens=self._reply_tokens,
             recall_tokens=tokens if isinstance(tokens, int) else None,
         )
@@ -224,7 +227,8 @@ class Conversation:
     async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> Made:
         """One completion; a prompt that the server finds too long is shrunk and sent again."""
         given = replace(task.given, hints=(hint,)) if hint else task.given
-        limit, stated = self._context_tokens, True
+        model, stated = self._calls.model(cheaper=task.request.cheaper).name, True
+        limit = self._rooms.of(model)
         for share in SHRINK:
             room = self._budgets(task.request, int(limit * share))
             with task.trace.timed("prompt"):
@@ -236,13 +240,14 @@ class Conversation:
                 completion = await self._complete(task, prompt, sampling, room.reply)
             except ContextOverflow as problem:
                 log.info("Place %s: the prompt was too long, shrinking", task.request.place.id)
-                limit = self._context_tokens = min(limit, problem.limit or limit)
+                model, limit = problem.model or model, min(limit, problem.limit or limit)
+                self._rooms.learn(model, limit)
                 stated = problem.limit is not None
                 continue
             except EmptyReply:
                 return Made("", EMPTY, start_id=prompt.start_id)
             if not stated:
-                self._context_tokens = room.context  # the next reply begins with what fitted
+                self._rooms.learn(model, int(limit * share))  # the next reply begins with what fitted
             return judge(task.request, task.voices, completion, prompt)
         raise ContextOverflow("The prompt is too long for the model, however short it is made")
 
@@ -250,25 +255,19 @@ class Conversation:
         self, task: _Task, prompt: Prompt, sampling: Sampling, most_tokens: int
     ) -> Completion:
         request = task.request
-        expected = sum(prompt.parts.values()) + most_tokens
-        reserved = await self._limits.reserve(
-            request.place.space_id, expected, space_limit=int(str(request.options["daily_tokens"]))
+        call = Call(
+            payer_of(request),
+            prompt.messages,
+            purpose="reply",
+            max_tokens=most_tokens,
+            prompt_tokens=sum(prompt.parts.values()),
+            sampling=sampling,
+            cheaper=request.cheaper,
         )
-        if reserved is None:
-            raise _OverLimit
-        completion = None
-        try:
-            async with self._slots.hold(request.place.id, priority=Priority.REPLY):
-                with task.trace.timed("model"):
-                    completion = await self._model.complete(
-                        prompt.messages,
-                        purpose="reply",
-                        max_tokens=most_tokens,
-                        sampling=sampling,
-                        on_text=self._watch(task),
-                    )
-        finally:
-            await self._limits.settle(reserved, completion)
+        completion = await self._calls.complete(
+            call, priority=Priority.REPLY, timed=task.trace.timed("model"), on_text=self._watch(task)
+        )
+        task.trace.model, task.trace.instead_of = completion.model, completion.instead_of
         task.trace.model_tokens += completion.usage.completion_tokens if completion.usage else 0
         return completion
 

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from bot.core.character_drafts import SCHEMA as CHARACTER
 from bot.core.character_drafts import character_prompt, read_character
-from bot.core.chat import ChatMessage, ChatModel, Sampling
+from bot.core.chat import ChatMessage, Sampling
 from bot.core.drafts import SCHEMA, draft_prompt, read_draft
+from bot.core.spending import Payer
 from bot.core.templates import Prompts
 from bot.core.types import Persona, Place
 from bot.engine.jobs import reference
-from bot.engine.limits import Limits
-from bot.engine.options import Options
-from bot.engine.slots import FairSlots, Priority
+from bot.engine.limits import OverLimit
+from bot.engine.paid_calls import Call, PaidCalls
+from bot.engine.slots import Priority
 from bot.errors import EmptyReply, ModelError, UserFacing
 
 log = logging.getLogger(__name__)
@@ -30,18 +31,12 @@ class Drafts:
     def __init__(
         self,
         *,
-        model: ChatModel,
-        slots: FairSlots,
-        limits: Limits,
-        options: Options,
+        calls: PaidCalls,
         prompts: Prompts,
         sampling: Sampling,
         context_tokens: int,
     ) -> None:
-        self._model = model
-        self._slots = slots
-        self._limits = limits
-        self._options = options
+        self._calls = calls
         self._prompts = prompts
         self._sampling = sampling
         self._most_tokens = min(MOST_TOKENS, context_tokens // 2)
@@ -59,7 +54,7 @@ class Drafts:
     async def character(self, place: Place, persona: Persona) -> dict[str, str]:
         """What the persona may live by, from its card, by `bot.core.character.TRAITS`; absent ones left out.
         `UserFacing` when the model has nothing."""
-        count, room = self._model.count_tokens, self._card_tokens
+        count, room = self._calls.model().count_tokens, self._card_tokens
         asked = character_prompt(persona, self._prompts, budget=room, count=count)
         found = read_character(await self._answer(place, asked, CHARACTER, _CHARACTER_BY_HAND))
         if found is None:
@@ -85,25 +80,16 @@ class Drafts:
     async def _ask(
         self, place: Place, messages: Sequence[ChatMessage], schema: Mapping[str, object], by_hand: str
     ) -> str:
-        options = await self._options.effective(place.space_id, place.id)
-        expected = sum(self._model.count_tokens(message.content) for message in messages)
-        reserved = await self._limits.reserve(
-            place.space_id,
-            expected + self._most_tokens,
-            space_limit=int(str(options["daily_tokens"].value)),
+        call = Call(
+            Payer(place.space_id, place.id),
+            messages,
+            purpose="draft",
+            max_tokens=self._most_tokens,
+            schema=schema,
+            sampling=self._sampling,
         )
-        if reserved is None:
-            raise UserFacing(f"Today's tokens for this server are used up. {by_hand}")
-        completion = None
         try:
-            async with self._slots.hold(place.id, priority=Priority.BACKGROUND, interruptible=False):
-                completion = await self._model.complete(
-                    messages,
-                    purpose="draft",
-                    max_tokens=self._most_tokens,
-                    schema=schema,
-                    sampling=self._sampling,
-                )
-        finally:
-            await self._limits.settle(reserved, completion)
-        return completion.text
+            answer = await self._calls.complete(call, priority=Priority.BACKGROUND, interruptible=False)
+        except OverLimit as problem:
+            raise UserFacing(f"What may be spent here is used up for now. {by_hand}") from problem
+        return answer.text

@@ -1,54 +1,83 @@
-"""Daily token limits: reserved before a call, corrected from what the server says it cost."""
+"""Limits of tokens and money: reserved before a call, corrected from what the server says it cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 
-from bot.core.chat import Completion
-from bot.core.stores import SettingsStore
+from bot.core.spending import NOTHING, Level, Limit, Payer, Spent, UsageStore, limits_of
+from bot.engine.options import Options
+
+
+class OverLimit(Exception):
+    """A call would pass a limit; nothing was asked."""
+
+    def __init__(self, limit: Limit) -> None:
+        super().__init__(f"the limit of {limit.measure} for each {limit.period} of a {limit.scope}")
+        self.limit = limit
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Tokens set aside for one call; `stored` of them are counted already."""
+    """What is set aside for one call; `stored` of it is counted already."""
 
-    space_id: int
-    day: str
-    tokens: int
-    stored: int
+    payer: Payer
+    day: date
+    estimate: Spent
+    stored: Spent
 
 
 class Limits:
-    """Counts per guild and for the whole bot, by UTC day. A limit of 0 means none."""
+    """Counts by UTC day for the whole bot, each server, and each member and persona in it."""
 
-    def __init__(self, *, store: SettingsStore, total_limit: int, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        *,
+        store: UsageStore,
+        options: Options,
+        ceilings: Sequence[Limit],
+        now: Callable[[], datetime],
+    ) -> None:
+        """`ceilings` hold for the whole bot, whatever the settings of a server are."""
         self._store = store
-        self._total_limit = total_limit
+        self._options = options
+        self._ceilings = tuple(ceilings)
         self._now = now
 
-    async def reserve(self, space_id: int, tokens: int, *, space_limit: int) -> Reservation | None:
-        """Set tokens aside; None when a limit would be passed. Without any limit nothing is written yet."""
-        day = self._now().date().isoformat()
-        if not space_limit and not self._total_limit:
-            return Reservation(space_id, day, tokens, 0)
-        granted = await self._store.reserve(
-            space_id, day, tokens, space_limit=space_limit, total_limit=self._total_limit
-        )
-        return Reservation(space_id, day, tokens, tokens) if granted else None
+    @property
+    def today(self) -> date:
+        """The day that is counted now."""
+        return self._now().date()
 
-    async def settle(self, reservation: Reservation, completion: Completion | None) -> None:
-        """Replace the estimate by the real cost: nothing for a failed call; without usage it stays."""
-        if completion is None:
-            used = 0
-        elif completion.usage is None:
-            used = reservation.tokens
-        else:
-            used = completion.usage.prompt_tokens + completion.usage.completion_tokens
-        if used != reservation.stored:
-            await self._store.correct(reservation.space_id, reservation.day, used - reservation.stored)
+    async def reserve(self, payer: Payer, estimate: Spent) -> Reservation:
+        """Set aside what a call may cost. Without any limit nothing is written yet. Raises OverLimit."""
+        limits, day = await self._of(payer), self.today
+        if not limits:
+            return Reservation(payer, day, estimate, NOTHING)
+        verdict = await self._store.reserve(payer, day, estimate, limits)
+        if verdict.refused is not None:
+            raise OverLimit(verdict.refused)
+        return Reservation(replace(payer, member_ids=verdict.member_ids), day, estimate, estimate)
 
-    async def used_today(self, space_id: int) -> int:
-        """Tokens of the space since midnight UTC."""
-        return await self._store.used(space_id, self._now().date().isoformat())
+    async def settle(self, reservation: Reservation, spent: Spent) -> None:
+        """Count what the call cost instead of the estimate; a failed call cost nothing."""
+        if spent != reservation.stored:
+            await self._store.add(reservation.payer, reservation.day, spent, reservation.stored)
+
+    async def levels(self, payer: Payer) -> list[Level]:
+        """How much of each limit that holds for a payer is used."""
+        limits = await self._of(payer)
+        return await self._store.levels(payer, self.today, limits) if limits else []
+
+    async def _of(self, payer: Payer) -> tuple[Limit, ...]:
+        await self._options.load(payer.space_id)
+        own = limits_of(self._options.known(payer.space_id, payer.place_id))
+        return (*self._ceilings, *(limit for limit in own if _concerns(limit, payer)))
+
+
+def _concerns(limit: Limit, payer: Payer) -> bool:
+    """Work behind the replies counts to no member and to no persona."""
+    if limit.scope == "member":
+        return bool(payer.member_ids)
+    return limit.scope != "persona" or bool(payer.persona_id)

@@ -13,6 +13,7 @@ from bot.core.knowledge import KnowledgeStore
 from bot.core.lore_keys import Search, no_patterns
 from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Messenger
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
+from bot.core.spending import UsageStore
 from bot.core.stores import (
     LoreStore,
     MemoryStore,
@@ -27,6 +28,7 @@ from bot.core.trust import AuditStore, Channels, LinkStore, NoChannels
 from bot.engine.conversation import OnStream
 from bot.engine.eraser import RemoveCopies, no_copies
 from bot.engine.health import HealthLine
+from bot.engine.paid_calls import Spending
 
 
 class Store(Protocol):
@@ -56,6 +58,8 @@ class Store(Protocol):
     def audit(self) -> AuditStore: ...
     @property
     def links(self) -> LinkStore: ...
+    @property
+    def usage(self) -> UsageStore: ...
 
     async def erase_bytes(self) -> bool:
         """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
@@ -79,7 +83,7 @@ class Parts:
     context_tokens: int = 4096
     background_context: int = 4096
     reply_tokens: int = 400
-    daily_tokens: int = 0
+    spending: Spending = field(default_factory=Spending)
     score_emotions: bool = False
     sampling: Sampling = DEFAULT_SAMPLING
     on_stream: OnStream | None = None

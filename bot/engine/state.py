@@ -55,6 +55,10 @@ class ReplyRequest:
     began: datetime
     held: Scratchpad | None = None
     """The notes that the last prompt showed."""
+    window_share: float = 1.0
+    """The share of the context that the prompt may take: less as a limit of spending comes near."""
+    cheaper: bool = False
+    """Whether the cheaper model answers, where there is one."""
 
     @property
     def history(self) -> tuple[Turn, ...]:

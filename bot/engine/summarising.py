@@ -11,9 +11,10 @@ from functools import partial
 
 from bot.core.answer_watch import AnswerWatcher
 from bot.core.background import MemoryPrompt, background_prompt, emotion_prompt
-from bot.core.chat import ChatModel, Completion
+from bot.core.chat import Completion
 from bot.core.ports import MemoryIndex
 from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, parse_rewrite
+from bot.core.spending import Payer
 from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.templates import Prompts
 from bot.core.types import NOBODY, Place, Scene, Scratchpad, Turn
@@ -22,12 +23,12 @@ from bot.core.window import Roster, Speaker
 from bot.engine.drafting import Reading, drafts, pointed, sources_of
 from bot.engine.jobs import reference
 from bot.engine.known_facts import KnownFacts, shown
-from bot.engine.limits import Limits
+from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
-from bot.engine.options import Options
+from bot.engine.paid_calls import Call, PaidCalls
 from bot.engine.places import Places
 from bot.engine.reflecting import Reflector
-from bot.engine.slots import FairSlots, GiveWay, Priority
+from bot.engine.slots import GiveWay, Priority
 from bot.engine.state import PlaceState
 from bot.errors import ContextOverflow, ModelError
 
@@ -80,10 +81,7 @@ class Summariser:
         known_facts: KnownFacts,
         reflector: Reflector,
         places: Places,
-        model: ChatModel,
-        slots: FairSlots,
-        limits: Limits,
-        options: Options,
+        calls: PaidCalls,
         prompts: Prompts,
         context_tokens: int,
         score_emotions: bool,
@@ -100,10 +98,8 @@ class Summariser:
         self._known_facts = known_facts
         self._reflector = reflector
         self._places = places
-        self._model = model
-        self._slots = slots
-        self._limits = limits
-        self._options = options
+        self._model = calls.model()
+        self._calls = calls
         self._prompts = prompts
         self._rooms = ModelRooms(context_tokens)
         self._score_emotions = score_emotions
@@ -263,27 +259,15 @@ class Summariser:
         purpose: str,
         schema: Mapping[str, object] | None,
     ) -> Completion | None:
-        """One background call; None when the day's tokens are used up (the turns wait for tomorrow)."""
-        await self._options.load(scene.space_id)
-        limit = int(str(self._options.known(scene.space_id, scene.place_id)["daily_tokens"]))
-        expected = prompt.max_tokens + sum(self._model.count_tokens(m.content) for m in prompt.messages)
-        reserved = await self._limits.reserve(scene.space_id, expected, space_limit=limit)
-        if reserved is None:
-            due.not_before = self._now() + timedelta(minutes=30)
-            return None
-        completion = None
+        """One background call; None when a limit is used up (the turns wait until it is not)."""
+        payer, most = Payer(scene.space_id, scene.place_id), prompt.max_tokens
+        call = Call(payer, prompt.messages, purpose, most, schema=schema)
         watcher = AnswerWatcher()
         try:
-            async with self._slots.hold(scene.place_id, priority=Priority.BACKGROUND):
-                completion = await self._model.complete(
-                    prompt.messages,
-                    purpose=purpose,
-                    max_tokens=prompt.max_tokens,
-                    schema=schema,
-                    on_text=watcher.feed,
-                )
-        finally:
-            await self._limits.settle(reserved, completion)
+            completion = await self._calls.complete(call, priority=Priority.BACKGROUND, on_text=watcher.feed)
+        except OverLimit:
+            due.not_before = self._now() + timedelta(minutes=30)
+            return None
         return replace(completion, truncated=completion.truncated or watcher.stopped)
 
     async def _keep(

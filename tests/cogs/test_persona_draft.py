@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.spending import ceilings
+from bot.engine.paid_calls import Spending
 from bot.errors import ModelUnavailable
 from tests.cogs.played import open_played
 from tests.discord_server import DiscordServer
@@ -59,7 +61,7 @@ async def test_without_a_usable_draft_the_empty_form_is_named(
 
 
 async def test_a_draft_counts_towards_the_days_tokens(discord_server: DiscordServer, tmp_path: Path) -> None:
-    async with open_played(discord_server, tmp_path, daily_tokens=100) as played:
+    async with open_played(discord_server, tmp_path, spending=Spending(ceilings(daily_tokens=100))) as played:
         told = await played.ask("persona create", idea="a stubborn ferrywoman")
         assert "used up" in told.content
         assert played.model.prompts == []

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.spending import ceilings
 from bot.core.types import TurnKind
+from bot.engine.paid_calls import Spending
 from bot.errors import ContextOverflow, DeliveryError, ModelMisconfigured, ModelUnavailable
 from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, open_stage
 from tests.fakes import Cut
@@ -290,15 +292,17 @@ async def test_other_bots_are_neither_recorded_nor_answered(tmp_path: Path) -> N
         assert await stage.window() == []
 
 
-async def test_daily_tokens_end_in_one_notice(tmp_path: Path) -> None:
-    async with open_stage(tmp_path, daily_tokens=10) as stage:
+async def test_daily_tokens_end_in_one_tired_line(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, spending=Spending(ceilings(daily_tokens=10))) as stage:
         await stage.scene(await stage.persona())
         stage.say("Mira?")
         await stage.quiet()
         stage.say("Mira?!", by=BOB)
         await stage.quiet()
         assert stage.model.of("reply") == []
-        assert len(stage.messenger.notices) == 1
+        (line,) = stage.messenger.texts()
+        assert "used up" in line
+        assert stage.messenger.notices == []
 
 
 async def test_a_cooldown_outlasts_a_restart(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""Spends less as a limit comes near: tells moderators, shortens, cheapens, and ends in one tired line."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import replace
+
+from bot.core.ports import Messenger
+from bot.core.spending import (
+    SHORTER_WINDOW,
+    Level,
+    Limit,
+    Mark,
+    Payer,
+    Scope,
+    Step,
+    UsageStore,
+    step_of,
+)
+from bot.core.spending_words import key_of, tired, warned
+from bot.core.trust import Channels
+from bot.core.types import Place
+from bot.engine.limits import Limits, OverLimit
+from bot.engine.notices import Notices
+from bot.engine.options import Options
+from bot.engine.state import ReplyRequest, is_unwritten
+from bot.errors import DeliveryError
+
+log = logging.getLogger(__name__)
+
+
+class Thrift:
+    """The steps that a reply takes before its call, by how much of its limits is used."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits,
+        store: UsageStore,
+        options: Options,
+        notices: Notices,
+        channels: Channels,
+        messenger: Messenger,
+        currency: str,
+        has_cheaper: bool,
+    ) -> None:
+        self._limits = limits
+        self._store = store
+        self._options = options
+        self._notices = notices
+        self._channels = channels
+        self._messenger = messenger
+        self._currency = currency
+        self._has_cheaper = has_cheaper
+
+    async def before(self, request: ReplyRequest) -> ReplyRequest:
+        """The request as it may be answered now. Raises OverLimit when nothing is left."""
+        levels = await self._limits.levels(payer_of(request))
+        for level in levels:
+            if level.step >= Step.NOTICE:
+                await self._warn(request, level)
+        step = step_of(levels)
+        if step is Step.SPENT:
+            raise OverLimit(next(level.limit for level in levels if level.step is Step.SPENT))
+        if step < Step.SHORTER:
+            return request
+        return replace(request, window_share=SHORTER_WINDOW, cheaper=step >= Step.CHEAPER)
+
+    async def tired(self, request: ReplyRequest, limit: Limit) -> None:
+        """Have the persona say, once in the place and period, that it is too tired. Asks no model."""
+        place, persona = request.place, request.persona
+        member_id = next(iter(payer_of(request).member_ids), 0) if limit.scope is Scope.MEMBER else 0
+        day = self._limits.today
+        mark = Mark(
+            place.space_id,
+            f"tired {_about(limit, request)}",
+            limit.period.name_of(day),
+            place.id,
+            member_id,
+        )
+        if not await self._store.is_first(mark):
+            return
+        text = tired(limit, name=persona.name, own_line=str(request.options["tired_line"]), day=day)
+        answered = request.answers[-1].message_ids
+        try:
+            await self._messenger.speak(
+                place,
+                persona,
+                text,
+                nonce=secrets.token_hex(8),
+                reply_to=answered[-1] if answered else None,
+            )
+        except DeliveryError as problem:
+            log.warning("Place %s is not told that %s is used up: %s", place.id, key_of(limit), problem)
+
+    async def _warn(self, request: ReplyRequest, level: Level) -> None:
+        """Once in a period: moderators of a limit that they set, the owner of one in `.env`."""
+        limit = level.limit
+        if limit.scope is Scope.MEMBER:
+            return  # everybody sees their own with /usage
+        space_id = 0 if limit.scope is Scope.BOT else request.place.space_id
+        period = limit.period.name_of(self._limits.today)
+        if not await self._store.is_first(Mark(space_id, f"warned {_about(limit, request)}", period)):
+            return
+        if limit.scope is Scope.BOT:
+            log.warning("%s is used to %.0f%%", key_of(limit), 100 * level.share)
+            return
+        text = warned(
+            level, name=request.persona.name, currency=self._currency, has_cheaper=self._has_cheaper
+        )
+        self._notices.plain(self._moderators(request.place), text)
+
+    def _moderators(self, place: Place) -> Place:
+        """Where moderators read: the log channel of the settings, else where it happened."""
+        channel_id = self._options.known(place.space_id)["log_channel"]
+        if isinstance(channel_id, int) and channel_id:
+            target = Place(id=channel_id, guild_id=place.guild_id, name="log")
+            if self._channels.about(target).known:  # never a channel of another server
+                return target
+        return place
+
+
+def payer_of(request: ReplyRequest) -> Payer:
+    """To whom a reply counts: those it answers, but for members who opted out: nothing is written of them."""
+    owners = (turn.owner_id for turn in request.answers if not is_unwritten(turn))
+    return Payer(request.place.space_id, request.place.id, tuple(dict.fromkeys(owners)), request.persona.id)
+
+
+def _about(limit: Limit, request: ReplyRequest) -> str:
+    whose = f" {request.persona.id}" if limit.scope is Scope.PERSONA else ""
+    return f"{key_of(limit)}{whose}"
