@@ -275,21 +275,13 @@ class MemoryStore(Protocol):
 
 
 class SettingsStore(Protocol):
-    """Settings of guilds and places, usage counters, small values of the bot's own."""
+    """Settings of guilds and places, small values of the bot's own."""
 
     async def options(self, space_id: int) -> dict[tuple[int, str], str]:
         """(place id or 0 for the whole space, key) to the stored text."""
 
     async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None: ...
 
-    async def reserve(
-        self, space_id: int, day: str, tokens: int, *, space_limit: int, total_limit: int
-    ) -> bool:
-        """Adds tokens to the day's counters unless a limit (0 = none) would be passed."""
-
-    async def correct(self, space_id: int, day: str, difference: int) -> None: ...
-
-    async def used(self, space_id: int, day: str) -> int: ...
     async def value(self, key: str) -> str | None: ...
     async def set_value(self, key: str, value: str) -> None: ...
 
