@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from bot.adapters.embedder import make_encoder
-from bot.adapters.emotion_head import EmotionHead
 from bot.adapters.lance_index import LanceIndex
+from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX, now
 from bot.data_lock import owned
@@ -33,13 +33,15 @@ async def reindex(settings: Settings) -> int:
                 )
             )
             await encoder.load()
+            scorer = SeededScorer(encoder=encoder, folder=settings.data_dir)
+            await scorer.fit()
         await index.reset()
         total = await store.memories.restart_index(encoder.id)
         indexer = Indexer(
             memories=store.memories,
             index=index,
             encoder=encoder,
-            scorer=EmotionHead.load(encoder.id, settings.data_dir),
+            scorer=scorer,
             felt=_not_told,
             erase_bytes=store.erase_bytes,
             now=now,

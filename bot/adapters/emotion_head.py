@@ -65,6 +65,11 @@ class EmotionHead:
         np.savez_compressed(path, name=np.str_(self.name), thresholds=self.thresholds, **stored)
 
     @property
+    def ready(self) -> bool:
+        """Always: it was read whole."""
+        return True
+
+    @property
     def source(self) -> str:
         """What is stored beside each emotion vector of this head."""
         return f"head:{self.name}"

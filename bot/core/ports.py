@@ -43,6 +43,10 @@ class EmotionScorer(Protocol):
     """Reads feeling from a vector of meaning that was computed anyway."""
 
     @property
+    def ready(self) -> bool:
+        """False while a head is being fitted; callers then go on without feelings, and ask nothing else."""
+
+    @property
     def source(self) -> str:
         """Stored beside each vector, e.g. `head:minilm-1`."""
 

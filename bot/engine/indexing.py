@@ -137,12 +137,13 @@ class Indexer:
             for part, text in enumerate(further.get(memory.id, ()), 1)
         ]
         vectors = await self._encoder.embed_passages([text for _, _, text in texts])
-        scored = self._scorer.scores(vectors[: len(memories)]) if self._scorer else None
+        scorer = self._scorer if self._scorer and self._scorer.ready else None
+        scored = scorer.scores(vectors[: len(memories)]) if scorer else None
         emotions: dict[int, tuple[Vector, str]] = {}
         spaces: dict[int, list[IndexKey]] = defaultdict(list)
         for position, memory in enumerate(memories):
-            if memory.emotion is None and scored is not None and self._scorer is not None:
-                emotions[memory.id] = (scored[position], self._scorer.source)
+            if memory.emotion is None and scored is not None and scorer is not None:
+                emotions[memory.id] = (scored[position], scorer.source)
         for memory, vector in zip(memories, vectors, strict=False):
             self._recent.keep(memory, vector)
         for (memory, part, _), vector in zip(texts, vectors, strict=True):

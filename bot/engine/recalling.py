@@ -126,7 +126,7 @@ class Recaller:
         audiences = self._memories.audiences_with(wanted.persona_id)
         context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
         meant, asked = await asyncio.gather(own, self._ask(wanted.scene, text, audiences))
-        heard = self._scorer.scores(meant[None])[0] if meant is not None and self._scorer else None
+        heard = self._felt(meant)
         vector = None if meant is None else blended(meant, [self._recent.get(turn.id) for turn in context])
         emotion = query_emotion(wanted.mood, heard)
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
@@ -157,6 +157,12 @@ class Recaller:
             strategy=wanted.settings.strategy,
             aside=await self._aside(wanted, asked.scope, pool, choice),
         )
+
+    def _felt(self, meant: Vector | None) -> Vector | None:
+        if meant is None or self._scorer is None or not self._scorer.ready:
+            return None
+        felt: Vector = self._scorer.scores(meant[None])[0]
+        return felt
 
     async def _aside(self, wanted: Wanted, scope: Scope, pool: _Pool, choice: Choice) -> Memory | None:
         """Something strong or of the same mood that nobody asked for, beside what was recalled."""

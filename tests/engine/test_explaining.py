@@ -26,6 +26,7 @@ def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
 class StrongFeelings:
     """A scorer to which every text feels strongly of something."""
 
+    ready = True
     source = "head:strong"
 
     def scores(self, vectors: Vector) -> Vector:
