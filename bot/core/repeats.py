@@ -15,6 +15,12 @@ _LOOP: Final = 60
 _LOOP_TIMES: Final = 5
 _UNIT = re.compile(r"[^.!?…。！？\n]*(?:[.!?…。！？]+[\"'”’»」*_)~|]*|(?=\n)|\Z)\s*")
 _LONGEST_CYCLE: Final = 6
+ECHO: Final = 0.6
+"""Share of a reply from which it is said again rather than said."""
+_SHINGLE: Final = 16
+"""Letters in a row that count as copied; half as many in dense scripts, where fewer say as much."""
+_FEWEST_COPIED: Final = 48
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"\b(\w+)((?:[\s,]+)\1)(?:[\s,]+\1\b){6,}", re.IGNORECASE)
 _CHARACTERS = re.compile(r"(.{1,12}?)\1{14,}")
 
@@ -29,6 +35,24 @@ def is_repeat(text: str, recent: Sequence[str]) -> bool:
     if len(said) > _SHORT:
         return said in before
     return len(before) >= 2 and before[-1] == before[-2] == said
+
+
+def echo(text: str, recent: Sequence[str]) -> float:
+    """Return the share (0 to 1) of the reply's letters that stand in runs which one of `recent` has too.
+
+    Case, marks and spaces do not count. Little that is copied counts as nothing: a greeting or a favourite
+    saying may come again.
+    """
+    said = _letters(text)
+    dense = len(_DENSE.findall(said)) * 2 > len(said)
+    length, fewest = (_SHINGLE // 2, _FEWEST_COPIED // 3) if dense else (_SHINGLE, _FEWEST_COPIED)
+    before = {one[at : at + length] for one in map(_letters, recent) for at in range(len(one) - length + 1)}
+    copied, end = 0, 0
+    for at in range(len(said) - length + 1):
+        if said[at : at + length] in before:
+            copied += at + length - max(at, end)
+            end = at + length
+    return copied / len(said) if copied >= fewest else 0.0
 
 
 def goes_round(text: str) -> bool:

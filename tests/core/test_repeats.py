@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.repeats import is_repeat, shorten_loops
+from bot.core.repeats import echo, is_repeat, shorten_loops
 
 LONG = "The ferry drifts on, and nobody speaks of it."
 
@@ -56,3 +56,55 @@ def test_any_text_only_gets_shorter(text: str) -> None:
 def test_nothing_said_is_lost_altogether(sentences: list[str]) -> None:
     shorter = shorten_loops(" ".join(sentences))
     assert all(sentence in shorter for sentence in sentences)
+
+
+LAMP = "The lamp hangs low over the water, and nobody on this ferry asks for names tonight."
+
+
+@pytest.mark.parametrize(
+    ("text", "recent", "least", "most"),
+    [
+        (LAMP, [LAMP], 0.99, 1.0),
+        (f"Well. {LAMP}", ["Something else.", LAMP.upper()], 0.9, 1.0),
+        (
+            f"{LAMP} But you may sit by the stove, eat, and tell me who follows you across the hills.",
+            [LAMP],
+            0.4,
+            0.6,
+        ),
+        ("You may sit by the stove, eat, and tell me who follows you across the hills.", [LAMP], 0.0, 0.0),
+        ("The lamp hangs low over the water.", [LAMP], 0.0, 0.0),
+        (
+            "雨の夜には灯りを低くします。川はそれを好むのです。私もそうです。",
+            ["さあ、雨の夜には灯りを低くします。川はそれを好むのです。"],
+            0.7,
+            1.0,
+        ),
+        (
+            "비 오는 밤에는 등불을 낮게 겁니다. 강이 그것을 좋아하니까요.",
+            ["비 오는 밤에는 등불을 낮게 겁니다. 강이 그것을 좋아하니까요! 네."],
+            0.9,
+            1.0,
+        ),
+        ("雨の夜には灯りを低くします。", ["雨の夜には灯りを低くします。"], 0.0, 0.0),
+        ("", [LAMP], 0.0, 0.0),
+        (LAMP, [], 0.0, 0.0),
+    ],
+)
+def test_what_is_said_again_counts_by_its_share(
+    text: str, recent: list[str], least: float, most: float
+) -> None:
+    assert least <= echo(text, recent) <= most
+
+
+def test_pieces_of_several_replies_count_together() -> None:
+    one, two = (
+        "The river keeps what it takes, and it takes what it likes.",
+        "Nobody asks for names on this ferry tonight.",
+    )
+    assert echo(f"{two} {one}", [one, two]) > 0.9
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=200), max_size=4))
+def test_an_echo_is_a_share(text: str, recent: list[str]) -> None:
+    assert 0.0 <= echo(text, recent) <= 1.0
