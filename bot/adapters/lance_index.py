@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from bot.adapters.lance_table import LanceTable
 
 MERGE_AFTER = 150
-"""Writes to a table until `maintain` merges it: each is a version and a file, and slows every search."""
+"""Writes to a table until `maintain` puts all of it in order and cleans old versions away."""
+FOLD_AFTER = 8
+"""Writes until it puts the newest keys into one file: each write is a file, and slows every search."""
 LARGE = 256
-"""So many rows count as one more write: a few large ones scatter stories as well as many small ones."""
+"""So many rows count as one more write, since a few large ones scatter stories as well as many small ones;
+and a file of so many needs no folding."""
 SEARCH_SECONDS = 10.0
 WRITE_SECONDS = 60.0
 REWRITE_SECONDS = 900.0
@@ -30,6 +34,28 @@ GONE = "not found"
 """What the library says when another process cleaned away the version that we looked at."""
 CONFLICT = "conflict"
 """What it says when another process wrote in the same moment."""
+
+
+@dataclass(slots=True)
+class _Upkeep:
+    """What a table's writes left to be done."""
+
+    writes: int
+    """Since it was put in order."""
+    unfolded: int
+    """Since the small files were put into one."""
+    small: set[int]
+    """The memories whose keys lie in small files."""
+
+    @property
+    def due(self) -> bool:
+        return self.writes >= MERGE_AFTER or self.unfolded >= FOLD_AFTER
+
+    def note(self, memory_ids: Collection[int]) -> None:
+        self.writes += 1 + len(memory_ids) // LARGE
+        self.unfolded += 1
+        if len(memory_ids) < LARGE:
+            self.small.update(memory_ids)
 
 
 class LanceIndex:
@@ -42,7 +68,7 @@ class LanceIndex:
     def __init__(self, folder: LanceFolder) -> None:
         """Use `LanceIndex.open`."""
         self._folder = folder
-        self._writes: dict[str, int] = {}
+        self._upkeep: dict[str, _Upkeep] = {}
 
     @classmethod
     @asynccontextmanager
@@ -82,7 +108,7 @@ class LanceIndex:
 
     async def reset(self) -> None:
         """Throws away every table of every encoder and starts empty. Calls under way fail."""
-        self._writes.clear()
+        self._upkeep.clear()
         await self._folder.reset()
 
     def stale_tables(self) -> list[str]:
@@ -139,12 +165,14 @@ class LanceIndex:
         self._folder.refuse_damaged()
         async with our_errors(WRITE_SECONDS):
             name = await self._folder.ensure(space_id, size)
-        await self._write(name, lambda table: table.upsert(keys), len(keys))
+        await self._write(name, lambda table: table.upsert(keys), {key.memory_id for key in keys})
 
     async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
         clean = {id_: checked(vector, len(EMOTIONS), "an emotion") for id_, vector in emotions.items()}
         if clean:
-            await self._write(self._folder.name_of(space_id), lambda table: table.set_emotions(clean))
+            await self._write(
+                self._folder.name_of(space_id), lambda table: table.set_emotions(clean), clean.keys()
+            )
 
     async def remove(self, space_id: int, memory_ids: Collection[int]) -> None:
         """Also out of tables that another encoder wrote."""
@@ -168,16 +196,27 @@ class LanceIndex:
                 await again_after(CONFLICT, table.write_anew, table.refresh, attempts=3)
                 async with gate.alone():
                     await table.drop_old()
-                self._writes[name] = 0
+                self._upkeep[name] = _Upkeep(0, 0, set())
 
     async def maintain(self) -> None:
-        """Merges each table that had 150 or more writes, in one go, while searches go on."""
-        for name in [name for name, writes in self._writes.items() if writes >= MERGE_AFTER]:
+        """Folds the newest keys of each table that had 8 or more writes into one file, and merges one that
+        had 150 or more in one go, while searches go on."""
+        for name in [name for name, left in self._upkeep.items() if left.due]:
             async with self._folder.gate(name).writing(), our_errors(REWRITE_SECONDS):
-                if self._folder.exists(name):
-                    table = await self._folder.table(name)
-                    await again_after(CONFLICT, table.tidy, table.refresh, attempts=3)
-                    self._writes[name] = 0
+                left = self._upkeep.get(name)
+                if left is not None and self._folder.exists(name):
+                    await self._put_in_order(await self._folder.table(name), left)
+
+    @staticmethod
+    async def _put_in_order(table: LanceTable, left: _Upkeep) -> None:
+        if left.writes >= MERGE_AFTER:
+            await again_after(CONFLICT, table.tidy, table.refresh, attempts=3)
+            left.writes, left.small = 0, set()
+        else:
+            await again_after(CONFLICT, lambda: table.fold(left.small), table.refresh, attempts=3)
+            if len(left.small) >= LARGE:
+                left.small = set()
+        left.unfolded = 0
 
     # ------------------------------------------------------------ inside
     def _checked(self, vector: Vector) -> Vector:
@@ -193,22 +232,25 @@ class LanceIndex:
             table = await self._folder.table(name)
             return await again_after(GONE, lambda: ask(table), table.refresh, attempts=2)
 
-    async def _write(self, name: str, change: Callable[[LanceTable], Awaitable[None]], rows: int = 1) -> None:
+    async def _write(
+        self, name: str, change: Callable[[LanceTable], Awaitable[None]], memory_ids: Collection[int] = ()
+    ) -> None:
         self._folder.refuse_damaged()
         async with self._folder.gate(name).writing(), our_errors(WRITE_SECONDS):
             if not self._folder.exists(name):
                 return
             table = await self._folder.table(name)
-            if name not in self._writes:
-                self._writes[name] = await table.pieces()  # what earlier runs left unmerged
+            if name not in self._upkeep:  # what earlier runs left
+                small = await table.in_small_files(LARGE)
+                self._upkeep[name] = _Upkeep(await table.versions(), FOLD_AFTER if small else 0, small)
             await again_after(CONFLICT, lambda: change(table), table.refresh, attempts=3)
-            self._writes[name] += 1 + rows // LARGE
+            self._upkeep[name].note(memory_ids)
 
     async def _drop(self, name: str) -> None:
         gate = self._folder.gate(name)
         async with gate.writing(), gate.alone(), our_errors(WRITE_SECONDS):
             await self._folder.drop(name)
-            self._writes.pop(name, None)
+            self._upkeep.pop(name, None)
 
 
 def _check_keys(keys: Sequence[IndexKey], size: int) -> None:

@@ -174,18 +174,57 @@ async def test_cancelled_rewrite_loses_nothing(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- upkeep
+async def files_of(tmp_path: Path) -> int:
+    table = await (await lancedb.connect_async(str(tmp_path))).open_table(TABLE)
+    return int((await table.stats())["fragment_stats"]["num_fragments"])
+
+
 async def test_many_small_writes_become_few_files(tmp_path: Path) -> None:
     async with open_index(tmp_path) as index:
-        for number in range(1, lance_index.MERGE_AFTER):
+        for number in range(1, lance_index.MERGE_AFTER + 1):
             await index.upsert(SPACE, [key(number)])
+        assert await files_of(tmp_path) > 100
         await index.maintain()
-        table = await (await lancedb.connect_async(str(tmp_path))).open_table(TABLE)
-        assert (await table.stats())["fragment_stats"]["num_fragments"] > 100
-        await index.upsert(SPACE, [key(1000)])
-        await index.maintain()
-        await table.checkout_latest()
-        assert (await table.stats())["fragment_stats"]["num_fragments"] == 1
+        assert await files_of(tmp_path) == 1
         assert await index.count(SPACE) == lance_index.MERGE_AFTER
+
+
+async def test_the_newest_keys_are_folded_into_one_file_and_the_rest_is_left_alone(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, scattered(1000, 2))
+        await index.rewrite(SPACE)
+        (old,) = (tmp_path / f"{TABLE}.lance" / "data").iterdir()
+        written = old.stat().st_mtime_ns
+        for number in range(2000, 2000 + 3 * lance_index.FOLD_AFTER):
+            await index.upsert(SPACE, [key(number, vector=unit(number))])
+            await index.maintain()
+        assert await files_of(tmp_path) == 2
+        assert old.stat().st_mtime_ns == written
+        hits = await index.nearest(scope(), unit(2003), 1)
+        assert [(hit.memory_id, round(hit.d_sem, 4)) for hit in hits] == [(2003, 0.0)]
+        assert await index.count(SPACE) == 1000 + 3 * lance_index.FOLD_AFTER
+
+
+async def test_what_was_removed_does_not_come_back_by_folding(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as index:
+        for number in range(1, lance_index.FOLD_AFTER + 1):
+            await index.upsert(SPACE, [key(number)])
+        await index.remove(SPACE, [2, 3])
+        await index.maintain()
+        assert await files_of(tmp_path) == 1
+        assert await index.count(SPACE) == lance_index.FOLD_AFTER - 2
+
+
+async def test_small_files_of_an_earlier_run_are_folded_with_the_first_write(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, scattered(1000, 2))
+        for number in range(2000, 2005):
+            await index.upsert(SPACE, [key(number)])
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, [key(2005)])
+        await index.maintain()
+        assert await files_of(tmp_path) == 2
+        assert await index.count(SPACE) == 1006
 
 
 async def test_writes_of_an_earlier_run_count_too(tmp_path: Path) -> None:
