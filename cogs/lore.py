@@ -12,9 +12,11 @@ from discord.ext import commands
 
 from bot.core.lore_entries import LoreEntry, Position
 from bot.core.lore_keys import split_keys
+from bot.engine.audit import change
 from bot.engine.lore import Listed, Owner
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, text_file, think
+from cogs.audit import note
 from cogs.card_form import Field, Texts, changes, open_form
 from cogs.names import Choices, here, in_time, matching, persona_choices
 from cogs.permissions import moderators_by_default
@@ -120,6 +122,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
             ),
         }
         (row,) = await self._troupe.lore.add(owner, [entry], by=interaction.user.id)
+        await note(self._troupe, interaction, "lore add", f"{row.id} ({where}) {name or ', '.join(words)}")
         when = "is always told" if constant else f"comes up with {', '.join(words)}"
         await say(interaction, f"Lore `{row.id}` ({where}) {when}. `/lore explain` shows what fires now.")
 
@@ -166,6 +169,8 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         if changed:
             await think(interaction)
             edited = await self._troupe.lore.edit(space_id, entry, changed, by=interaction.user.id)
+            given = ", ".join(f"{key} {value}" for key, value in changed.items())
+            await note(self._troupe, interaction, "lore edit", f"{edited.ref}: {given}")
             await say(interaction, f"Lore `{edited.ref}` is changed.\n{_line(edited)}")
             return
         found = await self._troupe.lore.find(space_id, entry)
@@ -196,6 +201,9 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
             changed["selective"] = bool(changed["secondary_keys"])
         space_id = here(interaction).space_id
         edited = await self._troupe.lore.edit(space_id, found.ref, changed, by=interaction.user.id)
+        before = {"keys": ", ".join(found.entry.keys), "text": found.entry.content, "name": found.entry.name}
+        parts = [f"{word} {change(before.get(word, ''), text)}" for word, text in typed.items()]
+        await note(self._troupe, interaction, "lore edit", f"{edited.ref}: {', '.join(parts)}")
         await say(interaction, f"Lore `{edited.ref}` is changed.\n{_line(edited)}")
 
     # ------------------------------------------------------------ see and remove
@@ -240,9 +248,11 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
             gone = await self._troupe.lore.remove_book(space_id, name)
             if not gone:
                 raise UserFacing(f"No lore here came with a book “{shorten(name, 80)}”.")
+            await note(self._troupe, interaction, "lore remove", f"{gone} entries of the book {name}")
             await say(interaction, f"{gone} entries of “{shorten(name, 80)}” are removed.")
             return
         removed = await self._troupe.lore.remove(space_id, entry, by=interaction.user.id)
+        await note(self._troupe, interaction, "lore remove", f"{removed.ref} {removed.title}")
         await say(interaction, f"Lore `{removed.ref}` ({shorten(removed.title, 80)}) is removed.")
 
     # ------------------------------------------------------------ files
@@ -262,6 +272,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         name = file.filename.rsplit(".", 1)[0]
         rows = await self._troupe.lore.import_book(owner, book, name=name, by=interaction.user.id)
         title = rows[0].book
+        await note(self._troupe, interaction, "lore import", f"{len(rows)} entries of {title} ({where})")
         await say(
             interaction,
             f"{len(rows)} entries of “{title}” are here ({where}). "

@@ -15,6 +15,7 @@ from bot.core.pictures import DrawTimeline
 from bot.core.types import NOBODY, Place, Scratchpad
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
+from cogs.audit import note
 from cogs.drawn import as_file, legend
 from cogs.memory_views import (
     Choice,
@@ -69,6 +70,8 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
         """A fact without a turn that it comes from."""
         await think(interaction)
         added = await self._troupe.pages.add(here(interaction), text, by=interaction.user.id)
+        known = added.memory.id if isinstance(added, KnownFact) else added.id
+        await note(self._troupe, interaction, "memory add", f"memory {known}")
         if isinstance(added, KnownFact):
             about = f" It stands on the page of {added.entity.name}."
             await say(interaction, f"Noted as `{added.memory.id}`.{about}")
@@ -120,6 +123,7 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
     def _wish(self, place: Place, wish_id: int, text: str) -> Choice:
         async def remove(interaction: Asked) -> None:
             gone = await self._troupe.keeping.drop_wish(place, wish_id)
+            await note(self._troupe, interaction, "memory scratchpad", "a standing instruction was removed")
             await say(interaction, f"No longer kept: {shorten(gone, 200)}")
 
         return Choice(f"Standing: {text}", remove)
@@ -147,6 +151,8 @@ class Memories(commands.GroupCog, name="memory", description="What I remember he
         gone = await self._troupe.memories.forget(
             here(interaction), int(number), by=interaction.user.id, moderator=moderator
         )
+        if interaction.user.id not in gone.owner_ids:
+            await note(self._troupe, interaction, "memory forget", f"memory {number}")
         what = f": {shorten(gone.text, 100)}" if gone.text else "."
         await say(interaction, f"Memory `{number}` is forgotten{what}")
 

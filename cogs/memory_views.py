@@ -12,6 +12,7 @@ from discord import ui
 from bot.core.emotion import strongest
 from bot.core.types import Memory, MemoryKind, Place, Scratchpad, Turn
 from cogs.answers import Asked, Buttons, Form, say, shorten
+from cogs.audit import note
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
@@ -135,6 +136,8 @@ class OneMemory(Buttons):
             moderator=self._handling.moderator,
         )
         self.stop()
+        if interaction.user.id not in gone.owner_ids:
+            await note(self._handling.troupe, interaction, "memory forget", f"memory {gone.id}")
         told = f"Memory `{gone.id}` is forgotten: {shorten(gone.text, 100)}"
         await interaction.edit_original_response(content=told, view=None)
 
@@ -142,6 +145,7 @@ class OneMemory(Buttons):
     async def pin(self, interaction: Asked, _: ui.Button[OneMemory]) -> None:
         """Keeps it in every prompt of the story."""
         pin = await self._handling.troupe.keeping.pin(self._handling.place, self._memory.id)
+        await note(self._handling.troupe, interaction, "Pin", f"memory {pin.id}")
         told = (
             f"Pinned: {shorten(pin.text, 200)}\n-# It is always in mind now; `/memory scratchpad` lists pins."
         )
@@ -181,6 +185,10 @@ class FactForm(Form):
             by=interaction.user.id,
             moderator=self._handling.moderator,
         )
+        if interaction.user.id not in memory.owner_ids:
+            await note(
+                self._handling.troupe, interaction, "memory who", f"memory {memory.id} has other words"
+            )
         await say(interaction, f"`{memory.id}` now says: {memory.text}")
 
 
@@ -211,6 +219,9 @@ class Restore(Buttons):
         """They are the newest again; what came after stays findable."""
         await interaction.response.defer()
         after = await self._troupe.keeping.restore(self._place, self._revision.revision_id)
+        await note(
+            self._troupe, interaction, "memory scratchpad", f"notes {self._revision.number} brought back"
+        )
         self.stop()
         told = f"Notes {self._revision.number} are the newest again, as number {after.number}."
         await interaction.edit_original_response(content=told, view=None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
 import discord
 from discord import app_commands, ui
 
 from bot.core.types import Place, Turn
+from bot.engine.notices import ASLEEP
 from bot.errors import UserFacing
 from cogs.answers import Asked, Buttons, Form, say, shorten, think
+from cogs.audit import note
 from cogs.greetings import TakeBack
 from cogs.names import here
-from cogs.permissions import Right, needed_words, right_of
+from cogs.permissions import MORE_RIGHTS, Right, needed_words, require, right_of
 from cogs.why import page
 
 if TYPE_CHECKING:
@@ -50,7 +52,11 @@ class Menu:
         own = {one.owner_id for one in await self._troupe.replies.answered(turn)}
         if interaction.user.id not in own:
             await self._need(interaction, Right.GAME_MASTER)
+        if self._troupe.trust.sleep.covers(place):
+            raise UserFacing(ASLEEP)
         gone = await self._troupe.replies.regenerate(place, message.id)
+        if interaction.user.id not in own:
+            await note(self._troupe, interaction, "Regenerate", turn.speaker)
         await self._take_back(place, gone)
         await say(interaction, f"{turn.speaker} thinks again.")
 
@@ -70,6 +76,7 @@ class Menu:
             await self._reword(place, known, part)
         if change.gone:
             await self._take_back(place, change.gone)
+        await note(self._troupe, interaction, "Edit reply")
         await say(interaction, "The reply has other words now, also in memory.")
 
     async def why(self, interaction: Asked, message: discord.Message) -> None:
@@ -89,27 +96,45 @@ class Menu:
         if turn.persona_id is None:
             lines.append(f"Said by <@{turn.owner_id}>.")
         else:
-            answered = await self._troupe.replies.answered(turn)
-            who = ", ".join(dict.fromkeys(f"<@{one.owner_id}>" for one in answered))
-            lines.append(f"Said by a persona{f', answering {who}' if who else ', unasked'}.")
-        await say(interaction, "\n".join(lines), view=More(self, place, message.id, turn))
+            lines.append("Said by a persona.")
+        may = {name for name, right in MORE_RIGHTS.items() if await self._may(interaction, right)}
+        await say(interaction, "\n".join(lines), view=More(self, place, message.id, turn, may))
+
+    async def triggered(self, interaction: Asked, turn: Turn) -> str:
+        """Who brought a reply about, when, with links to their messages."""
+        await require(interaction, self._troupe.options, "Who triggered this?")
+        place = here(interaction)
+        lines = []
+        for one in await self._troupe.replies.answered(turn):
+            when = discord.utils.format_dt(one.created_at, "T")
+            link = "".join(
+                f" https://discord.com/channels/{place.guild_id or '@me'}/{place.id}/{known}"
+                for known in one.message_ids[:1]
+            )
+            lines.append(f"<@{one.owner_id}> as {one.speaker}, {when}{link}")
+        return "\n".join(lines) or "Nobody: the persona spoke unasked, or the message it answered is gone."
 
     async def delete(self, interaction: Asked, place: Place, message_id: int) -> str:
         """Take a reply out of everything and out of the channel."""
-        await self._need(interaction, Right.GAME_MASTER)
+        await require(interaction, self._troupe.options, "Delete")
         gone = await self._troupe.replies.delete(place, message_id)
         await self._take_back(place, gone)
+        await note(self._troupe, interaction, "Delete")
         return "The reply is gone, also from memory."
 
     async def pin(self, interaction: Asked, place: Place, turn: Turn) -> str:
         """Keep what a message says in every prompt."""
-        await self._need(interaction, Right.MODERATOR)
+        await require(interaction, self._troupe.options, "Pin")
         memory_id = await self._troupe.memories.memory_of(turn.id)
         pin = await self._troupe.keeping.pin(place, memory_id)
+        await note(self._troupe, interaction, "Pin", f"memory {pin.id}")
         return f"Pinned: {shorten(pin.text, 200)}"
 
+    async def _may(self, interaction: Asked, right: Right) -> bool:
+        return await right_of(interaction, self._troupe.options) >= right
+
     async def _need(self, interaction: Asked, right: Right) -> None:
-        if await right_of(interaction, self._troupe.options) < right:
+        if not await self._may(interaction, right):
             raise UserFacing(f"That is for {needed_words(right)}. Please ask one.")
 
 
@@ -135,16 +160,19 @@ class ReplyForm(Form):
 
 
 class More(Buttons):
-    """Delete and Pin; who said it stands above."""
+    """What the asker may do with a message; who said it stands above."""
 
-    def __init__(self, menu: Menu, place: Place, message_id: int, turn: Turn) -> None:
+    def __init__(self, menu: Menu, place: Place, message_id: int, turn: Turn, may: Collection[str]) -> None:
         super().__init__()
         self._menu = menu
         self._place = place
         self._message_id = message_id
         self._turn = turn
         if turn.persona_id is None:
-            self.remove_item(self.delete)  # members delete their own messages in Discord
+            may = set(may) - {"Delete", "Who triggered this?"}  # members delete their own in Discord
+        for button in (self.delete, self.pin, self.who):
+            if button.label not in may:
+                self.remove_item(button)
 
     @ui.button(label="Delete", style=discord.ButtonStyle.danger)
     async def delete(self, interaction: Asked, _: ui.Button[More]) -> None:
@@ -160,3 +188,9 @@ class More(Buttons):
         await interaction.response.defer()
         told = await self._menu.pin(interaction, self._place, self._turn)
         await say(interaction, told)
+
+    @ui.button(label="Who triggered this?", style=discord.ButtonStyle.secondary)
+    async def who(self, interaction: Asked, _: ui.Button[More]) -> None:
+        """For a moderator's eyes alone."""
+        await interaction.response.defer()
+        await say(interaction, await self._menu.triggered(interaction, self._turn))

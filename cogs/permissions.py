@@ -83,11 +83,45 @@ MENU_RIGHTS: Final[Mapping[str, Right]] = {
     "Why this reply?": Right.EVERYONE,
     "More…": Right.EVERYONE,
 }
-"""The message menu. Who may do what behind `Regenerate` and `More…` is checked there."""
+"""The message menu. Of `Regenerate`, everybody may ask for the answer to themselves; see `CONDITIONS`."""
+
+MORE_RIGHTS: Final[Mapping[str, Right]] = {
+    "Delete": Right.GAME_MASTER,
+    "Pin": Right.MODERATOR,
+    "Who triggered this?": Right.MODERATOR,
+}
+"""The buttons behind `More…`."""
+
+ALSO: Final[Mapping[str, str]] = {"persona create": "creator_roles"}
+"""Commands that members with a role in this setting may use as well, if in a narrower way."""
+
+CONDITIONS: Final = (
+    "Plain members find, see and forget with `/memory search`, `who` and `forget` only what is their own; "
+    "of other members' memories *Why this reply?* shows them only that they were there.",
+    "*Regenerate* is for those whom the reply answered, and for game masters.",
+    "Members with a role in `creator_roles` may use `/persona create`: what they make waits for a moderator.",
+    "In a direct message everybody is their own moderator.",
+)
+"""What the table cannot say in a cell."""
+
+NOTED: Final = frozenset(
+    {name for name, right in RIGHTS.items() if right > Right.EVERYONE}
+    - {"persona export", "lore export", "lore list", "lore explain", "memory timeline", "settings show"}
+    - {"settings log"}
+) | {"Edit reply", "Delete", "Pin", "memory forget", "memory who", "Regenerate"}
+"""What the log of moderators' actions (`cogs.audit.note`) holds, under these names: all that changes what is
+not the asker's own."""
 
 _NEEDED_WORDS: Final = {
     Right.GAME_MASTER: "a game master (a role in the setting `gm_roles`) or a moderator",
     Right.MODERATOR: "a moderator (Manage Channels here, or a role in the setting `moderator_roles`)",
+}
+
+
+_WHO: Final = {
+    Right.EVERYONE: "every member",
+    Right.GAME_MASTER: "game masters too: a role in `gm_roles`",
+    Right.MODERATOR: "moderators only: Manage Channels in the channel, or a role in `moderator_roles`",
 }
 
 
@@ -112,11 +146,32 @@ async def right_of(interaction: Asked, options: Options) -> Right:
 
 async def require(interaction: Asked, options: Options, name: str) -> None:
     """`UserFacing` when the asker may not use the command `name`; an unknown name is for moderators."""
-    needed = {**RIGHTS, **MENU_RIGHTS}.get(name, Right.MODERATOR)
+    needed = {**RIGHTS, **MENU_RIGHTS, **MORE_RIGHTS}.get(name, Right.MODERATOR)
     if needed is Right.EVERYONE or await right_of(interaction, options) >= needed:
         return
-    shown = name if name in MENU_RIGHTS else f"/{name}"
+    if name in ALSO and await has_role(interaction, options, ALSO[name]):
+        return
+    shown = f"/{name}" if name in RIGHTS else name
     raise UserFacing(f"`{shown}` is for {_NEEDED_WORDS[needed]}. Please ask one.")
+
+
+async def has_role(interaction: Asked, options: Options, key: str) -> bool:
+    """Whether the asker has one of the roles that a setting names."""
+    place = here(interaction)
+    values = await options.effective(place.space_id, place.id)
+    roles = {role.id for role in getattr(interaction.user, "roles", ())}
+    return bool(roles & _role_ids(values[key].value))
+
+
+def table() -> str:
+    """Who may do what, as it stands in the README."""
+    rows = ["| who | commands | on a message |", "| --- | --- | --- |"]
+    for right, who in _WHO.items():
+        commands = ", ".join(f"`/{name}`" for name, needed in RIGHTS.items() if needed is right)
+        on_messages = {**MENU_RIGHTS, **MORE_RIGHTS}
+        menu = ", ".join(f"*{name}*" for name, needed in on_messages.items() if needed is right)
+        rows.append(f"| {who} | {commands} | {menu} |")
+    return "\n".join([*rows, "", *(f"- {condition}" for condition in CONDITIONS)])
 
 
 def _role_ids(value: object) -> set[int]:

@@ -11,7 +11,9 @@ from discord.ext import commands
 
 from bot.core.cards import TEMPERAMENTS
 from bot.core.types import Persona
+from bot.engine.audit import change
 from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.audit import note
 from cogs.card_form import (
     CHARACTER_PAGE,
     LISTS_PAGE,
@@ -87,6 +89,7 @@ class Personas(
 
         async def submit(answer: Asked, typed: Texts) -> None:
             persona = await self._troupe.personas.create(space_id, **typed, by=answer.user.id)
+            await note(self._troupe, answer, "persona create", persona.name)
             await say(
                 answer,
                 f"**{persona.name}** is ready. Next: `/scene start` in a channel. "
@@ -149,6 +152,12 @@ class Personas(
         if "temperament" in keys:
             keys["temperament"] = TEMPERAMENTS[keys["temperament"]]
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
+        parts = [
+            f"{field.word} {change(value_of(persona, field), changed[field.word])}"
+            for field in fields
+            if field.word in changed
+        ]
+        await note(self._troupe, interaction, "persona edit", f"{persona.name}: {', '.join(parts)}")
         told = f"**{edited.name}** is changed: {', '.join(changed)}."
         if not VOICE_FIELDS & set(changed) or not await self._troupe.personas.samples(persona.id):
             await say(interaction, told)
@@ -156,13 +165,14 @@ class Personas(
         await say(
             interaction,
             f"{told}\nIts first good replies keep its voice as samples. If they no longer fit, renew them.",
-            view=RenewSamples(renew=lambda: self._troupe.personas.renew_samples(persona.id)),
+            view=RenewSamples(troupe=self._troupe, persona=persona),
         )
 
     async def _change_picture(self, interaction: Asked, persona: Persona, avatar: discord.Attachment) -> None:
         await think(interaction)
         picture = await self._prepare_picture(await read_file(avatar))
         edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, avatar=picture)
+        await note(self._troupe, interaction, "persona edit", f"{edited.name}: a new picture")
         await say(interaction, f"**{edited.name}** has a new picture.")
 
     # ------------------------------------------------------------ see
@@ -198,9 +208,10 @@ class Personas(
         """Asks with a button first."""
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
 
-        async def confirmed(by: int) -> str:
-            await self._troupe.personas.delete(found.id, by=by)
+        async def confirmed(answer: Asked) -> str:
+            await self._troupe.personas.delete(found.id, by=answer.user.id)
             await self._forget_picture(found.id)
+            await note(self._troupe, answer, "persona delete", found.name)
             return f"**{found.name}** is deleted and has left every scene."
 
         await say(
@@ -220,7 +231,7 @@ class Personas(
 class Confirm(Buttons):
     """One red button that does it, once."""
 
-    def __init__(self, *, label: str, action: Callable[[int], Awaitable[str]]) -> None:
+    def __init__(self, *, label: str, action: Callable[[Asked], Awaitable[str]]) -> None:
         super().__init__()
         self._action = action
         self.confirm.label = label
@@ -230,23 +241,24 @@ class Confirm(Buttons):
         """Does it and replaces the question by what happened."""
         self.stop()
         await interaction.response.defer()
-        told = await self._action(interaction.user.id)
+        told = await self._action(interaction)
         await interaction.edit_original_response(content=told, view=None)
 
 
 class RenewSamples(Buttons):
     """Offered after a persona's description changed."""
 
-    def __init__(self, *, renew: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, *, troupe: Troupe, persona: Persona) -> None:
         super().__init__()
-        self._renew = renew
+        self._troupe, self._persona = troupe, persona
 
     @ui.button(label="Renew the samples", style=discord.ButtonStyle.secondary)
     async def renew(self, interaction: Asked, _: ui.Button[RenewSamples]) -> None:
         """The next good replies take their place."""
         self.stop()
         await interaction.response.defer()
-        await self._renew()
+        await self._troupe.personas.renew_samples(self._persona.id)
+        await note(self._troupe, interaction, "persona edit", f"{self._persona.name}: new style samples")
         await interaction.edit_original_response(
             content="The next good replies become its samples.", view=None
         )

@@ -17,6 +17,7 @@ from bot.core.types import Persona
 from bot.engine.pasts import carried
 from bot.errors import NameTaken, UserFacing
 from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.audit import note
 from cogs.names import Choices, here, persona_choices
 from cogs.uploads import UploadForm, read_file
 
@@ -70,6 +71,7 @@ class PersonaFileCommands(commands.Cog):
                 avatar=card.avatar,
                 archive=card.archive,
             )
+            await note(self._troupe, interaction, "persona import", persona.name)
         except NameTaken:
             known = await self._troupe.personas.find(space_id, card.data["name"][:80])
             free = await self._troupe.personas.free_name(space_id, known.name)
@@ -98,6 +100,7 @@ class PersonaFileCommands(commands.Cog):
                     avatar=card.avatar,
                     archive=card.archive,
                 )
+                await note(self._troupe, interaction, "persona import", persona.name)
                 trouble = self._troupe.personas.too_large(persona)
                 lines.append(imported(persona, card, trouble, short=True))
             except NameTaken:
@@ -129,6 +132,8 @@ class PersonaFileCommands(commands.Cog):
                 archive=card.archive,
                 name=name,
             )
+        how = "" if name else ": its card was replaced"
+        await note(self._troupe, interaction, "persona import", f"{persona.name}{how}")
         return imported(persona, card, self._troupe.personas.too_large(persona))
 
     @app_commands.command(description="A persona as a character card, to take away")

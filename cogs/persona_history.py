@@ -11,6 +11,7 @@ from discord.ext import commands
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona
 from cogs.answers import Asked, Buttons, say, shorten, text_file, think
+from cogs.audit import note
 from cogs.names import Choices, here, persona_choices
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class RestoreChoice(Buttons):
         await interaction.response.defer()
         number = int(select.values[0])
         restored = await self._troupe.personas.restore(self._persona.id, number, by=interaction.user.id)
+        await note(self._troupe, interaction, "persona history", f"{restored.name} as in revision {number}")
         self.stop()
         await interaction.edit_original_response(
             content=f"**{restored.name}** is again as in revision `{number}`. What it was until now is "

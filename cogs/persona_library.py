@@ -10,6 +10,7 @@ from discord.ext import commands
 
 from bot.errors import NameTaken
 from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.audit import note
 from cogs.names import here
 from cogs.persona_files import add_persona
 
@@ -78,6 +79,7 @@ class LibraryChoice(Buttons):
                 by=interaction.user.id,
                 avatar=one.avatar,
             )
+            await note(self._troupe, interaction, "persona library", added.name)
             told = f"**{added.name}** is here. `/scene start` brings it into a channel."
         except NameTaken:
             told = (

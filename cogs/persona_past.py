@@ -11,6 +11,7 @@ from discord.ext import commands
 from bot.core.types import Memory
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
+from cogs.audit import note
 from cogs.names import Choices, here, persona_choices
 from cogs.uploads import decoded, read_file
 
@@ -35,6 +36,7 @@ class PersonaPastCommands(commands.Cog):
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         text = decoded(await read_file(file, LARGEST_BANK), file.filename)
         done = await self._troupe.pasts.remember(found, text)
+        await note(self._troupe, interaction, "persona remember", f"{found.name}: {done.added} memories")
         told = f"**{found.name}** has {done.added:,} new memories of its past, {done.total:,} in all."
         if done.merged:
             told += f" {done.merged:,} repeats were merged."
@@ -62,6 +64,7 @@ class PersonaPastCommands(commands.Cog):
         if forget is not None:
             wanted = [one.id for one in listed] if forget.strip().lower() == "all" else [_number(forget)]
             gone = await pasts.forget(found, wanted)
+            await note(self._troupe, interaction, "persona memories", f"{found.name} lost {len(gone)}")
             what = f"“{shorten(gone[0].text, 100)}”" if len(gone) == 1 else f"{len(gone):,} memories"
             await say(interaction, f"**{found.name}** has forgotten {what}.")
             return

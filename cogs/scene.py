@@ -12,8 +12,10 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.core.types import Persona, Place, Scene
+from bot.engine.audit import change as diff
 from bot.errors import DeliveryError, UserFacing
 from cogs.answers import Asked, say, think
+from cogs.audit import note
 from cogs.bot_rights import check_bot_may
 from cogs.greetings import TakeBack, greeting_buttons
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
@@ -93,6 +95,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         except BaseException:
             await _take_back(interaction, notice_id)
             raise
+        await note(self._troupe, interaction, "scene start", started.scene.name)
         told = [f"Scene “{started.scene.name}” has begun. Everything said here is part of it from now on."]
         if started.persona is not None:
             told.append(f"**{started.persona.name}** joins and greets.")
@@ -134,6 +137,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         check_bot_may(interaction, place)
         wanted = await find_scene(self._troupe, place, scene)
         switched = await self._troupe.scenes.switch(place, wanted.id)
+        await note(self._troupe, interaction, "scene switch", switched.name)
         await say(interaction, f"Back to “{switched.name}”. The former scene waits.")
 
     # ------------------------------------------------------------ see
@@ -169,9 +173,18 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
     ) -> None:
         """Takes effect from the next reply."""
         await think(interaction)
+        view = await self._troupe.scenes.current(here(interaction).id)
         scene = await self._troupe.scenes.set(
             here(interaction), location=location, situation=situation, time=time
         )
+        if view is not None:
+            pairs = [
+                ("location", view.scene.location, location),
+                ("situation", view.scene.situation, situation),
+                ("time", view.scene.story_time, time),
+            ]
+            parts = [f"{word} {diff(old, new)}" for word, old, new in pairs if new is not None]
+            await note(self._troupe, interaction, "scene set", f"{scene.name}: {', '.join(parts)}")
         await say(interaction, f"“{scene.name}” is changed.\n{_where(scene)}")
 
     @app_commands.command(description="Stop listening until /scene resume")
@@ -179,6 +192,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         """Nothing is remembered meanwhile."""
         await think(interaction)
         scene = await self._troupe.scenes.pause(here(interaction))
+        await note(self._troupe, interaction, "scene pause", scene.name)
         await say(
             interaction, f"“{scene.name}” is paused: nothing is remembered or answered until `/scene resume`."
         )
@@ -188,6 +202,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         """What was said during the pause stays unread."""
         await think(interaction)
         scene = await self._troupe.scenes.resume(here(interaction), after=interaction.id)
+        await note(self._troupe, interaction, "scene resume", scene.name)
         await say(interaction, f"“{scene.name}” goes on. What was said during the pause stays unread.")
 
     @app_commands.command(description="End the scene; it can be switched to again")
@@ -195,6 +210,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         """Nothing of it is lost."""
         await think(interaction)
         scene = await self._troupe.scenes.end(here(interaction))
+        await note(self._troupe, interaction, "scene end", scene.name)
         await say(interaction, f"“{scene.name}” has ended. Its memory stays; `/scene switch` brings it back.")
 
     # ------------------------------------------------------------ cast
@@ -207,6 +223,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         lacking = check_bot_may(interaction, place)
         found = await self._troupe.personas.find(place.space_id, persona)
         scene = await self._troupe.scenes.cast_add(place, found.id)
+        await note(self._troupe, interaction, "scene cast add", f"{found.name} in {scene.name}")
         told = f"**{found.name}** joins “{scene.name}”.\n{lacking}".rstrip()
         await say(interaction, told, **self._greetings(place, found, scene))
 
@@ -218,6 +235,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         place = here(interaction)
         found = await self._troupe.personas.find(place.space_id, persona)
         scene = await self._troupe.scenes.cast_remove(place, found.id)
+        await note(self._troupe, interaction, "scene cast remove", f"{found.name} from {scene.name}")
         await say(interaction, f"**{found.name}** has left “{scene.name}” and keeps its memories.")
 
     # ------------------------------------------------------------ completions

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cogs.played import Played, open_played
-from tests.discord_server import DiscordServer
+from tests.discord_server import DiscordServer, ScriptError
 from tests.discord_server.models import Message
 
 REPLIES = ["The bridge is closed tonight.", "The bridge is open again.", "Nobody knows."]
@@ -110,7 +110,7 @@ async def test_edited_words_replace_the_old_everywhere(played: Played) -> None:
 async def test_a_deleted_reply_is_gone_from_channel_and_memory(played: Played) -> None:
     reply = await replied(played)
     more = await (await played.moderator.context_menu("More…", reply)).answer()
-    assert f"answering <@{played.member.id}>" in more.content
+    assert "Said by a persona." in more.content
     done = await played.click(more, "Delete")
     assert "also from memory" in done.content
     assert shown(played) == []
@@ -120,11 +120,31 @@ async def test_a_deleted_reply_is_gone_from_channel_and_memory(played: Played) -
     assert await played.store.explanations.of_turn(turn.id) is None
 
 
+async def test_a_moderator_sees_who_triggered_a_reply_and_a_member_does_not(played: Played) -> None:
+    reply = await replied(played)
+    more = await (await played.moderator.context_menu("More…", reply)).answer()
+    told = (await played.click(more, "Who triggered this?")).content
+    asked = next(one for one in played.server.messages(played.channel) if one.author.id == played.member.id)
+    assert f"<@{played.member.id}> as Alice" in told
+    assert f"/{played.channel.id}/{asked.id}" in told
+    more = await (await played.member.context_menu("More…", reply)).answer()
+    assert str(played.member.id) not in more.content
+    with pytest.raises(ScriptError, match="Who triggered this"):
+        await played.member.click(more, "Who triggered this?")
+
+
 async def test_members_see_who_spoke_and_cannot_delete_or_pin(played: Played) -> None:
     reply = await replied(played)
     more = await (await played.member.context_menu("More…", reply)).answer()
-    assert "game master" in (await (await played.member.click(more, "Delete")).answer()).content
-    assert "moderator" in (await (await played.member.click(more, "Pin")).answer()).content
+    for label in ("Delete", "Pin"):
+        with pytest.raises(ScriptError, match=label):
+            await played.member.click(more, label)
+    role = played.server.add_role(played.guild, "Storyteller")
+    master = played.server.add_member(played.guild, "Gus", roles=[role])
+    await played.ask("settings set", key="gm_roles", value=str(role.id))
+    more = await (await master.context_menu("More…", reply)).answer()
+    await played.ask("settings set", key="gm_roles", value="none")
+    assert "game master" in (await (await master.click(more, "Delete")).answer()).content
     assert shown(played) == [REPLIES[0]]
 
 

@@ -1,0 +1,113 @@
+"""/persona sleep and wake on the real engine over the loopback Discord: the second is measured."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.engine.notices import ASLEEP
+from tests.cogs.played import Played, open_played
+from tests.discord_server import DiscordServer
+from tests.discord_server.models import Message
+
+SECOND = 1.0
+
+
+def spoken(played: Played) -> list[Message]:
+    """What personas said."""
+    return [one for one in played.server.messages(played.channel) if one.webhook_id]
+
+
+async def scene(played: Played) -> None:
+    await played.troupe.personas.create(played.guild.id, name="Mira")
+    await played.ask("scene start", name="Feast")
+
+
+async def notices(played: Played, text: str) -> list[Message]:
+    async with asyncio.timeout(5):
+        while not (found := [one for one in played.server.messages(played.channel) if text in one.content]):
+            await asyncio.sleep(0.01)
+    return found
+
+
+async def test_a_reply_being_written_is_cancelled_and_nothing_is_sent_after_a_second(
+    discord_server: DiscordServer, tmp_path: Path
+) -> None:
+    gate = asyncio.Event()
+    async with open_played(discord_server, tmp_path, {"reply": ["The bridge is closed."] * 3}) as played:
+        await scene(played)
+        played.model.gate = gate
+        await played.member.say(played.channel, "Mira, what of the bridge?")
+        async with asyncio.timeout(5):
+            await played.model.asked.wait()
+        began = time.monotonic()
+        told = await played.ask("persona sleep")
+        assert time.monotonic() - began < SECOND
+        assert "asleep" in told.content
+        assert "1 replies under way were stopped" in told.content
+        assert played.model.cancelled == 1
+        gate.set()
+        await notices(played, ASLEEP)
+        await played.member.say(played.channel, "Mira, are you there?")
+        await asyncio.sleep(SECOND + 0.2)
+        assert spoken(played) == []
+        assert len(await notices(played, ASLEEP)) == 1
+
+
+@pytest.mark.parametrize("how", ["persona sleep", "settings set"])
+async def test_a_reply_being_sent_stops_between_its_messages(
+    discord_server: DiscordServer, tmp_path: Path, how: str
+) -> None:
+    long = "\n\n".join(f"Part {number}. " + "word " * 380 for number in range(4))
+    async with open_played(discord_server, tmp_path, {"reply": [long]}) as played:
+        await scene(played)
+        discord_server.faults.slow("POST", "/webhooks/", 0.6, times=99)
+        await played.member.say(played.channel, "Mira, tell me everything.")
+        async with asyncio.timeout(5):
+            while not spoken(played):
+                await asyncio.sleep(0.005)
+        options = {"key": "asleep", "value": "yes"} if how == "settings set" else {}
+        began = time.monotonic()
+        await played.ask(how, **options)
+        assert time.monotonic() - began < SECOND
+        await asyncio.sleep(max(0.0, began + SECOND - time.monotonic()))
+        after_a_second = len(spoken(played))
+        await asyncio.sleep(1.5)
+        assert len(spoken(played)) == after_a_second <= 2
+
+
+async def test_sleep_survives_a_restart_and_wake_ends_it(
+    discord_server: DiscordServer, tmp_path: Path
+) -> None:
+    answers = {"reply": ["I am awake."] * 3}
+    async with open_played(discord_server, tmp_path, answers) as played:
+        await scene(played)
+        await played.ask("persona sleep")
+        guild, channel = played.guild, played.channel
+        where = played.troupe.live.places()[0]
+        moderator, member = played.moderator, played.member
+    async with open_played(discord_server, tmp_path, answers) as again:
+        again.guild, again.channel, again.moderator, again.member = guild, channel, moderator, member
+        assert again.troupe.trust.sleep.covers(where)
+        assert "The personas are asleep" in (await again.ask("settings show")).content
+        await again.member.say(channel, "Mira, are you there?")
+        await notices(again, ASLEEP)
+        assert spoken(again) == []
+        assert "awake again" in (await again.ask("persona wake")).content
+        assert "The personas are asleep" not in (await again.ask("settings show")).content
+        await again.member.say(channel, "Mira, and now?")
+        assert [one.content for one in await again.said(1)] == ["I am awake."]
+        assert "are awake" in (await again.ask("persona wake")).content
+        done = (await again.ask("settings log")).content
+        assert "`persona wake` by" in done.splitlines()[0]
+        assert "`persona sleep` by" in done.splitlines()[1]
+
+
+async def test_only_a_moderator_throws_the_switch(discord_server: DiscordServer, tmp_path: Path) -> None:
+    async with open_played(discord_server, tmp_path) as played:
+        answer = await (await played.member.slash("persona sleep", played.channel, ignore_defaults=True)).answer()
+        assert "is for a moderator" in answer.content
+        assert played.troupe.options.known(played.guild.id)["asleep"] is False
