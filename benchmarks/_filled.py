@@ -77,6 +77,12 @@ async def fill(folder: Path, places: Sequence[Place], memories: int, *, seed: in
         await _index(store, folder, places[0].space_id, memories, seed)
 
 
+async def prepare(folder: Path, places: Sequence[Place]) -> None:
+    """Make a guild with a persona and a scene in each place, where nothing was said yet."""
+    async with open_store(folder / DATABASE) as store:
+        await _begin(store, places, Sentences())
+
+
 async def _begin(store: SqlStore, places: Sequence[Place], sentences: Sentences) -> _Past:
     card = cards.new_card(
         name=PERSONA,
