@@ -9,6 +9,7 @@ import pytest
 import bot.check
 from bot.settings import Settings
 from tests.cases.in_process import feast, lay, running
+from tests.connected import eventually
 from tests.model_server import Fail, ModelServer, Say
 
 NOBODY = "http://127.0.0.1:9/v1"
@@ -28,8 +29,9 @@ async def test_the_next_server_answers_while_the_first_is_down(tmp_path: Path) -
         assert reply.content
         assert table.prompts()[-1].body["model"] == "small"
         assert "secret" not in str(table.prompts()[-1].headers), "a key goes to no other server"
-        asked = await table.moderator.message_command("Why this reply?", reply)
-        assert "small, because big was down" in (await asked.answer(10)).text
+        await eventually(lambda: play.stored("SELECT 1 FROM explanations"))
+        asked = await table.moderator.context_menu("Why this reply?", reply)
+        assert "small, because big was down" in (await asked.answer(10)).content
         shown = await table.use("settings show", inn)
         assert "small answers" in shown
         play.check()
