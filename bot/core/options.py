@@ -165,6 +165,20 @@ _ALL: Final = (
         _decimal(0, 86_400),
         "10",
     ),
+    Option(
+        "member_rate",
+        20,
+        "How often a member is answered in a minute, in all channels together; 0 is no limit.",
+        _whole(0, 1000),
+        "20",
+    ),
+    Option(
+        "waiting_replies",
+        40,
+        "Replies in the making at once; who asks for more is told to wait. 0 is no limit.",
+        _whole(0, 10_000),
+        "40",
+    ),
     *map(_limit, KEYS),
     Option(
         "tired_line",

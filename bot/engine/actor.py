@@ -13,7 +13,7 @@ from bot.core.events import MessagePosted
 from bot.core.stores import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
 from bot.engine.jobs import reference
-from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
+from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, next_persona
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class PlaceActor:
 
     # ------------------------------------------------------------ replies
     def _consider(self) -> None:
-        """Start the reply to the oldest addresses of one persona when their waiting time is over."""
+        """Start the reply of the persona whose turn it is when the waiting time of its addresses is over."""
         state = self.state
         if state.reply or not state.pending or self._closing:
             return
@@ -196,7 +196,7 @@ class PlaceActor:
         if wait > 0:
             self._nudge_after(wait)
             return
-        persona_id = state.pending[0].persona_id
+        persona_id = next_persona(state.pending)
         batch = tuple(address for address in state.pending if address.persona_id == persona_id)
         state.pending = [address for address in state.pending if address.persona_id != persona_id]
         if persona_id in state.personas:

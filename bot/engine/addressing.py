@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from bot.core.stores import TurnStore
 from bot.core.turn_taking import Decision, Reason, ReplyMode, decide
 from bot.core.types import Place, Turn
+from bot.engine.crowd import Rates
+from bot.engine.jobs import Jobs
 from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.silence import Silence
@@ -24,13 +26,21 @@ class Addressing:
         options: Options,
         silence: Silence,
         notices: Notices,
+        rates: Rates,
+        jobs: Jobs,
         now: Callable[[], datetime],
     ) -> None:
+        """`jobs` run what nobody waits for."""
         self._turns = turns
         self._options = options
         self._silence = silence
         self._notices = notices
+        self._rates = rates
+        self._jobs = jobs
         self._now = now
+        self._unanswered: list[int] = []
+        """Turns that are yet to be marked as not answered."""
+        self._settling = False
 
     def asleep(self, place: Place) -> bool:
         """Whether nobody may speak there now."""
@@ -73,10 +83,31 @@ class Addressing:
         if self._cooling(state, turn, float(str(options["member_cooldown_s"]))):
             await self._turns.settle([turn.id])
             return
+        if not self._rates.allows(state.place.space_id, turn.owner_id, int(str(options["member_rate"]))):
+            self._refuse(state.place, turn, int(str(options["member_rate"])))
+            return
         wait = 0.0
         if not turn.proxied and self._options.proxies_seen(state.place.space_id):
             wait = float(str(options["proxy_wait"]))
         state.pending.append(Address(turn, persona_id, self._now() + timedelta(seconds=wait)))
+
+    def _refuse(self, place: Place, turn: Turn, rate: int) -> None:
+        """One notice for a flood. Its turns are marked a few at a time: the place must not wait for each."""
+        if self._rates.is_first_refusal(place.space_id, turn.owner_id):
+            self._notices.too_often(place, turn, rate)
+        self._unanswered.append(turn.id)
+        if not self._settling and not self._jobs.closing:
+            self._settling = True
+            self._jobs.start(self._settle(), name="mark what is not answered")
+
+    async def _settle(self) -> None:
+        try:
+            while self._unanswered:
+                some = list(self._unanswered)
+                await self._turns.settle(some)
+                del self._unanswered[: len(some)]
+        finally:
+            self._settling = False
 
     def _cooling(self, state: PlaceState, turn: Turn, seconds: float) -> bool:
         answered = state.answered_at.get(turn.owner_id)

@@ -9,6 +9,7 @@ from bot.engine.aliases import Aliases
 from bot.engine.audit import Audit
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation
+from bot.engine.crowd import Crowd, Rates
 from bot.engine.delivery import Delivery
 from bot.engine.drafts import Drafts
 from bot.engine.eraser import Eraser
@@ -64,12 +65,13 @@ def assemble(parts: Parts) -> Troupe:
     options = Options(store=store.settings)
     spending = parts.spending
     limits = Limits(store=store.usage, options=options, ceilings=spending.ceilings, now=now)
+    crowd, rates, jobs = Crowd(slots=parts.concurrency), Rates(now=now), Jobs()
     calls = behind = PaidCalls(
-        limits=limits, slots=slots, tier=Tier(parts.chat, spending.price), cheap=spending.cheap
+        limits=limits, slots=slots, crowd=crowd, tier=Tier(parts.chat, spending.price), cheap=spending.cheap
     )
     if parts.background is not parts.chat:
         tier = Tier(parts.background, spending.background_price)
-        behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), tier=tier)
+        behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), crowd=crowd, tier=tier)
     words = StoryWords(memories=store.memories)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
@@ -140,7 +142,15 @@ def assemble(parts: Parts) -> Troupe:
         wake_indexer=indexer.wake,
         now=now,
     )
-    addressing = Addressing(turns=store.turns, options=options, silence=silence, notices=notices, now=now)
+    addressing = Addressing(
+        turns=store.turns,
+        options=options,
+        silence=silence,
+        notices=notices,
+        rates=rates,
+        jobs=jobs,
+        now=now,
+    )
     conduct = Conduct(
         turns=store.turns,
         scenes=store.scenes,
@@ -194,6 +204,7 @@ def assemble(parts: Parts) -> Troupe:
         delivery=delivery,
         notices=notices,
         calls=calls,
+        crowd=crowd,
         thrift=Thrift(
             limits=limits,
             store=store.usage,
@@ -215,7 +226,6 @@ def assemble(parts: Parts) -> Troupe:
     )
     places.use(conduct, conversation.answer)
     journal = Journal(turns=store.turns, live=live, tell=places.tell)
-    jobs = Jobs()
     notes = Service(jobs, summariser.run, name="summariser")
     privacy = Privacy(
         store=store.privacy,
@@ -236,6 +246,7 @@ def assemble(parts: Parts) -> Troupe:
         notes=notes,
         jobs=jobs,
     )
+    privacy.on_forgotten(rates.forget)
     trust = Trust(
         channels=parts.channels,
         sleep=Sleep(

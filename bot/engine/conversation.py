@@ -18,6 +18,7 @@ from bot.core.splitting import split
 from bot.core.templates import Prompts
 from bot.engine.actor import PlaceActor
 from bot.engine.conduct import Conduct, Spoken
+from bot.engine.crowd import Crowd, Crowded
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer, Trace
 from bot.engine.gathering import Gatherer
@@ -46,6 +47,7 @@ HOLD_SECONDS = 10.0
 SAMPLES = 3
 SHORTEST_SAMPLE = 20
 
+_CROWDED = "Too many replies are being written here right now. Please ask again in a moment."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
 _MISCONFIGURED = (
@@ -79,6 +81,7 @@ class Conversation:
         gatherer: Gatherer,
         explainer: Explainer,
         calls: PaidCalls,
+        crowd: Crowd,
         thrift: Thrift,
         messenger: Messenger,
         prompts: Prompts,
@@ -96,6 +99,7 @@ class Conversation:
         self._explainer = explainer
         self._model = calls.model()
         self._calls = calls
+        self._crowd = crowd
         self._thrift = thrift
         self._messenger = messenger
         self._prompts = prompts
@@ -110,8 +114,11 @@ class Conversation:
         """Answer, or give one notice. Never silence, never two."""
         request, trace = reply.request, Trace()
         try:
-            reply.request = request = await self._thrift.before(request)
-            spoken = await self._with_typing(reply, trace)
+            with self._crowd.entered(payer_of(request), int(str(request.options["waiting_replies"]))):
+                reply.request = request = await self._thrift.before(request)
+                spoken = await self._with_typing(reply, trace)
+        except Crowded:
+            await self._instead(reply, actor, _CROWDED, quiet=timedelta(minutes=1))
         except OverLimit as problem:
             if await actor.do(lambda state: self._conduct.failed(state, reply, 0.0)):
                 await self._thrift.tired(request, problem.limit)

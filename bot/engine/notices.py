@@ -65,6 +65,11 @@ class Notices:
         text = f"One message at a time, please: the next answer comes {seconds:g} s after the last."
         self.plain(place, text, reply_to=_message(turn))
 
+    def too_often(self, place: Place, turn: Turn, rate: int) -> None:
+        """Tell a member, once, that this is more than is answered."""
+        text = f"I answer a member at most {rate} times a minute. What you say is still recorded."
+        self.plain(place, text, reply_to=_message(turn))
+
     async def _send(self, place: Place, text: str, reply_to: int | None) -> None:
         try:
             await self._messenger.notice(place, text, reply_to=reply_to)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from bot.core.chat import DEFAULT_SAMPLING, ChatMessage, ChatModel, Completion, OnText, Sampling
 from bot.core.spending import NO_PRICE, NOTHING, Limit, Payer, Price, Spent
+from bot.engine.crowd import Crowd
 from bot.engine.limits import Limits
 from bot.engine.slots import FairSlots, Priority
 from bot.errors import EmptyReply, ModelError
@@ -57,9 +58,12 @@ class Call:
 class PaidCalls:
     """The only way to the language model for whatever somebody pays."""
 
-    def __init__(self, *, limits: Limits, slots: FairSlots, tier: Tier, cheap: Tier | None = None) -> None:
+    def __init__(
+        self, *, limits: Limits, slots: FairSlots, crowd: Crowd, tier: Tier, cheap: Tier | None = None
+    ) -> None:
         self._limits = limits
         self._slots = slots
+        self._crowd = crowd
         self._tier = tier
         self._cheap = cheap
 
@@ -93,7 +97,7 @@ class PaidCalls:
         reserved = await self._limits.reserve(call.payer, estimate)
         spent = NOTHING
         try:
-            async with self._slots.hold(call.payer.place_id, priority=priority, interruptible=interruptible):
+            async with self._slot(call.payer, priority, interruptible):
                 spent = tier.price.spent(prompt_tokens, 0)  # what a call costs that is cut off
                 try:
                     with timed or nullcontext():
@@ -113,6 +117,22 @@ class PaidCalls:
         finally:
             await self._limits.settle(reserved, spent)
         return completion
+
+    @asynccontextmanager
+    async def _slot(self, payer: Payer, priority: Priority, interruptible: bool) -> AsyncIterator[None]:
+        """Servers, members and places in turn, and no member everywhere at once."""
+        member_id = self._crowd.member(payer)
+        async with (
+            self._crowd.line(payer.space_id, member_id),
+            self._slots.hold(
+                payer.place_id,
+                space_id=payer.space_id,
+                member_id=member_id,
+                priority=priority,
+                interruptible=interruptible,
+            ),
+        ):
+            yield
 
 
 def _cost(tier: Tier, completion: Completion, prompt_tokens: int) -> Spent:

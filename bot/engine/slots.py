@@ -1,4 +1,4 @@
-"""A few slots shared by many places: replies before background work, places in turn."""
+"""A few slots shared by many: replies before background work; servers, members and places in turn."""
 
 from __future__ import annotations
 
@@ -20,39 +20,65 @@ class GiveWay(Exception):
     """Raised out of a background hold that was interrupted because a reply waits. Try again later."""
 
 
+_Waiter = asyncio.Future[None]
+_Places = OrderedDict[int, deque[_Waiter]]
+_Members = OrderedDict[int, _Places]
+
+
 @dataclass(slots=True, eq=False)
 class _Queue:
-    """Waiters of one priority; places take turns, within a place the first comes first."""
+    """Waiters of one priority. Servers take turns, in each its members, of each the places they wait in;
+    within one place the first comes first."""
 
-    places: OrderedDict[int, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
+    spaces: OrderedDict[int, _Members] = field(default_factory=OrderedDict)
+    _length: int = 0
 
     def __len__(self) -> int:
-        return sum(len(waiters) for waiters in self.places.values())
+        return self._length
 
-    def push(self, place_id: int, waiter: asyncio.Future[None]) -> None:
-        self.places.setdefault(place_id, deque()).append(waiter)
+    def push(self, slot: Slot, waiter: _Waiter) -> None:
+        members = self.spaces.setdefault(slot.space_id, OrderedDict())
+        places = members.setdefault(slot.member_id, OrderedDict())
+        places.setdefault(slot.place_id, deque()).append(waiter)
+        self._length += 1
 
-    def pop(self) -> asyncio.Future[None]:
-        place_id, waiters = self.places.popitem(last=False)
+    def pop(self) -> _Waiter:
+        space_id, members = self.spaces.popitem(last=False)
+        member_id, places = members.popitem(last=False)
+        place_id, waiters = places.popitem(last=False)
         waiter = waiters.popleft()
-        if waiters:
-            self.places[place_id] = waiters
+        if waiters:  # whoever still waits goes to the end of the round
+            places[place_id] = waiters
+        if places:
+            members[member_id] = places
+        if members:
+            self.spaces[space_id] = members
+        self._length -= 1
         return waiter
 
-    def remove(self, place_id: int, waiter: asyncio.Future[None]) -> None:
-        waiters = self.places.get(place_id, deque())
-        if waiter in waiters:
-            waiters.remove(waiter)
-            if not waiters:
-                del self.places[place_id]
+    def remove(self, slot: Slot, waiter: _Waiter) -> None:
+        members: _Members = self.spaces.get(slot.space_id, OrderedDict())
+        places: _Places = members.get(slot.member_id, OrderedDict())
+        waiters = places.get(slot.place_id, deque())
+        if waiter not in waiters:
+            return
+        waiters.remove(waiter)
+        self._length -= 1
+        if not waiters:
+            del places[slot.place_id]
+        if not places:
+            del members[slot.member_id]
+        if not members:
+            del self.spaces[slot.space_id]
 
 
 class FairSlots:
     """At most `count` holders at a time, for a model, an encoder or a writer.
 
-    A free slot goes to a waiting reply first. Among waiters of one priority, places are served in
-    turn, so a busy place cannot keep a quiet one waiting. Background work is not started while a
-    reply waits, and a background holder is asked to give way when a reply finds no free slot.
+    A free slot goes to a waiting reply first. Among waiters of one priority, servers are served in turn,
+    in each its members, of each their places, so that whoever is busy keeps nobody else waiting.
+    Background work is not started while a reply waits, and a background holder is asked to give way
+    when a reply finds no free slot.
     """
 
     def __init__(self, count: int) -> None:
@@ -67,14 +93,29 @@ class FairSlots:
         """How many replies wait for a slot now."""
         return len(self._queues[Priority.REPLY])
 
-    def hold(self, place_id: int, *, priority: Priority = Priority.REPLY, interruptible: bool = True) -> Slot:
+    def hold(
+        self,
+        place_id: int,
+        *,
+        space_id: int = 0,
+        member_id: int = 0,
+        priority: Priority = Priority.REPLY,
+        interruptible: bool = True,
+    ) -> Slot:
         """Return the slot to be held by `async with`.
 
         A background holder that is `interruptible` is cancelled at its current await when it has to
         give way, and `GiveWay` leaves its `async with` block. One that is not (its work runs in a
         thread) should look at `Slot.wanted` between two pieces of work and leave early.
         """
-        return Slot(self, place_id=place_id, priority=priority, interruptible=interruptible)
+        return Slot(
+            self,
+            place_id=place_id,
+            space_id=space_id,
+            member_id=member_id,
+            priority=priority,
+            interruptible=interruptible,
+        )
 
     async def _acquire(self, slot: Slot) -> None:
         if self._free:
@@ -88,7 +129,7 @@ class FairSlots:
     async def _wait(self, slot: Slot) -> None:
         queue = self._queues[slot.priority]
         waiter = asyncio.get_running_loop().create_future()
-        queue.push(slot.place_id, waiter)
+        queue.push(slot, waiter)
         if slot.priority is Priority.REPLY:
             self._ask_to_give_way()
         try:
@@ -97,7 +138,7 @@ class FairSlots:
             if waiter.done() and not waiter.cancelled():
                 self._release()  # the slot was handed over in the step of the cancellation
             else:
-                queue.remove(slot.place_id, waiter)
+                queue.remove(slot, waiter)
             raise
 
     def _release(self) -> None:
@@ -123,8 +164,19 @@ class FairSlots:
 class Slot:
     """One place's hold on a slot, entered once. Made by `FairSlots.hold`."""
 
-    def __init__(self, owner: FairSlots, *, place_id: int, priority: Priority, interruptible: bool) -> None:
+    def __init__(
+        self,
+        owner: FairSlots,
+        *,
+        place_id: int,
+        space_id: int,
+        member_id: int,
+        priority: Priority,
+        interruptible: bool,
+    ) -> None:
         self.place_id = place_id
+        self.space_id = space_id
+        self.member_id = member_id
         self.priority = priority
         self._owner = owner
         self._interruptible = interruptible

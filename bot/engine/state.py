@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -29,6 +29,18 @@ class Address:
     turn: Turn
     persona_id: int
     not_before: datetime
+
+
+def next_persona(pending: Sequence[Address]) -> int:
+    """Who answers next: members take turns, so that one who asks many personas keeps nobody waiting."""
+    asked: dict[int, list[int]] = {}
+    ranks = []
+    for address in pending:
+        theirs = asked.setdefault(address.turn.owner_id, [])
+        if address.persona_id not in theirs:
+            theirs.append(address.persona_id)
+        ranks.append(theirs.index(address.persona_id))
+    return pending[ranks.index(min(ranks))].persona_id
 
 
 @dataclass(frozen=True, slots=True)
