@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from bot import prompts
 from bot.adapters import aside
 from bot.adapters.chat_model import OpenAIChatModel
-from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.seed_head import SeededScorer
@@ -21,6 +20,7 @@ from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.ports import Messenger
 from bot.core.trust import Channels, NoChannels
 from bot.data_lock import owned
+from bot.encoders import AnyEncoder, encoder_of
 from bot.engine.assembly import assemble
 from bot.engine.conversation import OnStream
 from bot.engine.jobs import Jobs
@@ -43,7 +43,7 @@ class App:
     troupe: Troupe
     store: SqlStore
     index: LanceIndex
-    encoder: ThreadedEncoder
+    encoder: AnyEncoder
     model: OpenAIChatModel
     context_tokens: int
 
@@ -69,9 +69,7 @@ async def open_app(
     async with AsyncExitStack() as stack:
         stack.enter_context(owned(settings.data_dir))
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
-        encoder = await stack.enter_async_context(
-            make_encoder(settings.embedding_model, threads=settings.encoder_threads)
-        )
+        encoder = await stack.enter_async_context(encoder_of(settings))
         index = await stack.enter_async_context(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )
@@ -118,7 +116,7 @@ async def open_app(
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
 
 
-async def _load(encoder: ThreadedEncoder, troupe: Troupe) -> None:
+async def _load(encoder: AnyEncoder, troupe: Troupe) -> None:
     await encoder.load()
     log.info("The embedding model is ready")
     troupe.indexer.wake()

@@ -10,12 +10,12 @@ from typing import Final
 from pydantic import SecretStr
 
 from bot.adapters.chat_model import OpenAIChatModel
-from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX
 from bot.data_lock import AlreadyOwned, owned
+from bot.encoders import AnyEncoder, encoder_of
 from bot.errors import TroupeError
 from bot.fallbacks import Fallback
 from bot.part_checks import database_rows, encoder_row, index_row, model_row
@@ -59,17 +59,22 @@ async def _rows(settings: Settings) -> AsyncGenerator[Row]:
 async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
     """Database, index and embedding model: what lies on this machine."""
     try:
-        encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
+        encoder = encoder_of(settings)
     except TroupeError as problem:
         yield failed("embedding model", str(problem))
         return
     async with encoder, aclosing(_data_rows(settings, encoder)) as rows:
         async for row in rows:
             yield row
-        yield await encoder_row(encoder)
+        yield await encoder_row(encoder, _sent_away(settings))
 
 
-async def _data_rows(settings: Settings, encoder: ThreadedEncoder) -> AsyncGenerator[Row]:
+def _sent_away(settings: Settings) -> str:
+    host = settings.embedding_host
+    return f"; texts that are remembered or searched for go to {host}" if host else ""
+
+
+async def _data_rows(settings: Settings, encoder: AnyEncoder) -> AsyncGenerator[Row]:
     """The database and the index; left alone while a running bot owns them."""
     async with AsyncExitStack() as stack:
         try:
@@ -90,7 +95,7 @@ async def _data_rows(settings: Settings, encoder: ThreadedEncoder) -> AsyncGener
         yield await _index_row(settings, encoder)
 
 
-async def _index_row(settings: Settings, encoder: ThreadedEncoder) -> Row:
+async def _index_row(settings: Settings, encoder: AnyEncoder) -> Row:
     path = settings.data_dir / INDEX
     try:
         async with LanceIndex.open(path, encoder_id=encoder.id, dimensions=encoder.dimensions) as index:

@@ -9,12 +9,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from bot.adapters import aside
-from bot.adapters.embedder import make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.app import DATABASE, INDEX, now
 from bot.core.privacy import Owned
+from bot.encoders import encoder_of
 from bot.engine.eraser import Eraser
 from bot.engine.indexing import Indexer
 from bot.engine.troupe import Troupe
@@ -99,9 +99,7 @@ async def eraser_alone(
 
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
-        encoder = await stack.enter_async_context(
-            make_encoder(settings.embedding_model, threads=settings.encoder_threads)
-        )
+        encoder = await stack.enter_async_context(encoder_of(settings))
         index = await stack.enter_async_context(
             LanceIndex.open(settings.data_dir / INDEX, encoder_id=encoder.id, dimensions=encoder.dimensions)
         )

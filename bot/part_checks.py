@@ -42,8 +42,8 @@ def database_rows(described: Mapping[str, int | str]) -> list[Row]:
     ]
 
 
-async def encoder_row(encoder: Encoder) -> Row:
-    """Load the embedding model and time it, one short text at a time."""
+async def encoder_row(encoder: Encoder, note: str = "") -> Row:
+    """Load the embedding model (or ask its server) and time it, one short text at a time."""
     try:
         await encoder.embed_query(_TEXTS[:1])  # loads the model
         times = [await _seconds(encoder, text) for text in _TEXTS[1:]]
@@ -52,7 +52,7 @@ async def encoder_row(encoder: Encoder) -> Row:
     milliseconds = statistics.median(times) * 1000
     return ok(
         "embedding model",
-        f"{encoder.id}, {encoder.dimensions} dimensions, {milliseconds:.0f} ms a text",
+        f"{encoder.id}, {encoder.dimensions} dimensions, {milliseconds:.0f} ms a text{note}",
     )
 
 

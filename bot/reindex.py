@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from bot.adapters.embedder import make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX, now
 from bot.data_lock import owned
+from bot.encoders import encoder_of
 from bot.engine.indexing import Feeling, Indexer
 from bot.settings import Settings
 from bot.terminal import Screen
@@ -23,9 +23,7 @@ async def reindex(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         stack.enter_context(owned(settings.data_dir))
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
-        encoder = await stack.enter_async_context(
-            make_encoder(settings.embedding_model, threads=settings.encoder_threads)
-        )
+        encoder = await stack.enter_async_context(encoder_of(settings))
         async with screen.waiting("Loading the embedding model"):
             index = await stack.enter_async_context(
                 LanceIndex.open(

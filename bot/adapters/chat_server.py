@@ -70,6 +70,22 @@ class ChatServer:
         except Exception as error:  # whatever the library or the HTTP client below it raises
             return self.failure(error)
 
+    async def post(
+        self, path: str, body: Mapping[str, object], *, purpose: str, seconds: float
+    ) -> object | Failure:
+        """Post a request that is answered in one piece; return the JSON of the answer."""
+        client = await self._connect()
+        try:
+            found: object = await client.post(
+                path,
+                cast_to=object,
+                body=body,
+                options={"headers": {"X-Troupe-Purpose": purpose}, "timeout": seconds},
+            )
+        except Exception as error:  # whatever the library or the HTTP client below it raises
+            return self.failure(error)
+        return found
+
     async def get(self, path: str) -> object:
         """Return the JSON at a path of the API, or with a leading "/" of the server; None without one."""
         root = self._plain._replace(path="", query="", fragment="").geturl()

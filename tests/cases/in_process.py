@@ -92,7 +92,7 @@ class InProcess:
     def install(self) -> None:
         """Point discord.py at our Discord, and the assembly at our encoder and clock."""
         self.discord.patch(self._patch)
-        self._patch.setattr(bot.app, "make_encoder", lambda *_, **__: self.encoder)
+        self._patch.setattr(bot.app, "encoder_of", lambda _: self.encoder)
         self._patch.setattr(bot.app, "now", self.clock)
         self._patch.setattr(bot.serving, "TroupeClient", self._make_client)
         self._patch.setattr(bot.serving, "open_app", self._open_app)

@@ -23,13 +23,14 @@ from tests.model_server.behaviours import (
     ToolCall,
     WebPage,
 )
+from tests.model_server.embeddings import Embed
 from tests.model_server.improvised import improvise
 from tests.model_server.refusals import Refusal, overflow_of, refusal_of
 from tests.model_server.wire import Exchange, Json, count_prompt, messages_of
 
 KINDS: dict[str, type[Behaviour]] = {
     kind.__name__: kind
-    for kind in (Say, Fail, WebPage, Raw, ErrorInStream, Reset, Stall, ToolCall, NoChoices)
+    for kind in (Say, Fail, WebPage, Raw, ErrorInStream, Reset, Stall, ToolCall, NoChoices, Embed)
 }
 
 
@@ -122,6 +123,7 @@ class ModelServer:
     async def __aenter__(self) -> ModelServer:
         app = web.Application(client_max_size=64 * 1024**2)
         app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_post("/v1/embeddings", self._complete)
         app.router.add_get("/_requests", self._list_requests)
         app.router.add_post("/_script", self._take_script)
         app.router.add_get("/{path:.*}", self._page)
@@ -173,6 +175,8 @@ class ModelServer:
             return overflow_of(self.overflow_vendor, limit=self.context, asked=asked)
         answering = self._scripted(record.purpose if record.purpose in self.script else "*")
         if answering is None:
+            if "input" in record.body:
+                return Embed()
             return Say(improvise(record.body, len(self.of(record.purpose))), delay=self.delay)
         return answering if isinstance(answering, Behaviour) else answering(record)
 
