@@ -83,12 +83,14 @@ class TroupeTree(app_commands.CommandTree["TroupeClient"]):
     """Slash commands: rights are checked before each, failures end in one calm sentence."""
 
     async def interaction_check(self, interaction: Asked, /) -> bool:
-        """Refuse what the asker may not do; completions are refused in silence."""
+        """Refuse what the asker may not do; completions then offer nothing."""
         name = interaction.command.qualified_name if interaction.command else ""
         try:
             await require(interaction, self.client.troupe.options, name)
         except Exception as problem:
-            if interaction.type is not discord.InteractionType.autocomplete:
+            if interaction.type is discord.InteractionType.autocomplete:
+                await interaction.response.autocomplete([])
+            else:
                 await report(interaction, problem)
             return False
         return True

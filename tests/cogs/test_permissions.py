@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from discord import AppCommandType
 
 from cogs.permissions import MENU_RIGHTS, MORE_RIGHTS, NOTED, RIGHTS, Right, table
@@ -46,14 +45,14 @@ async def test_every_entry_of_the_message_menu_has_a_right(stage: Stage) -> None
     assert len(names) <= 5  # what discord.py lets an app have
 
 
-@pytest.mark.parametrize("name", [name for name, right in RIGHTS.items() if right > Right.EVERYONE])
-async def test_a_command_of_moderators_refuses_a_member_in_code(stage: Stage, name: str) -> None:
+async def test_a_command_of_moderators_refuses_a_member_in_code(stage: Stage) -> None:
     """Whatever an admin set in Discord: the code checks before anything else."""
-    options = needed(stage, name)
-    interaction = await stage.member.slash(name, stage.channel, ignore_defaults=True, options=options)
-    answer = await interaction.answer()
-    assert answer.ephemeral
-    assert "Please ask one." in answer.content
+    for name in (name for name, right in RIGHTS.items() if right > Right.EVERYONE):
+        options = needed(stage, name)
+        asked = await stage.member.slash(name, stage.channel, ignore_defaults=True, options=options)
+        answer = await asked.answer()
+        assert answer.ephemeral
+        assert "Please ask one." in answer.content, name
 
 
 async def test_completions_show_a_member_nothing_of_a_command_that_is_not_theirs(stage: Stage) -> None:
@@ -61,6 +60,4 @@ async def test_completions_show_a_member_nothing_of_a_command_that_is_not_theirs
     for name, option in (("persona edit", "persona"), ("scene start", "persona")):
         offered = await stage.moderator.autocomplete(name, stage.channel, option=option)
         assert [choice["name"] for choice in offered] == ["Mira"]
-        asked = stage.member.autocomplete(name, stage.channel, option=option, timeout=0.3)
-        with pytest.raises(AssertionError, match="did not respond"):
-            await asked
+        assert await stage.member.autocomplete(name, stage.channel, option=option) == []
