@@ -29,16 +29,28 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What one turn felt like, eight intensities from 1 to 10, and when it moved a mood."""
+
+    turn_id: int
+    emotion: tuple[float, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Mood:
     """One persona's mood in one scene.
 
     `slow` and `fast` are eight intensities from 1 to 10; a `fast` of all ones is no reaction at all.
-    `updated_at` is aware: the moment that both parts describe.
+    `updated_at` is aware: the moment that both parts describe. `steps` are the last turns that moved it,
+    oldest first, and `start` what it was before them (`bot.core.mood_steps` keeps both).
     """
 
     slow: tuple[float, ...]
     fast: tuple[float, ...]
     updated_at: datetime
+    steps: tuple[Step, ...] = ()
+    start: Mood | None = None
 
 
 def at_rest(temperament: npt.ArrayLike, now: datetime) -> Mood:
@@ -109,23 +121,38 @@ def query_emotion(
 
 def to_json(mood: Mood) -> dict[str, Any]:
     """Return the mood as plain values for `json.dumps`."""
-    return {
+    stored: dict[str, Any] = {
         "slow": as_list(mood.slow),
         "fast": as_list(mood.fast),
         "updated_at": mood.updated_at.isoformat(),
     }
+    if mood.start is not None:
+        stored["start"] = to_json(mood.start)
+        stored["steps"] = [[step.turn_id, step.at.isoformat(), as_list(step.emotion)] for step in mood.steps]
+    return stored
 
 
 def from_json(stored: Mapping[str, Any]) -> Mood:
     """Return the mood that `to_json` stored. Raises ValueError for anything else."""
     try:
         slow, fast = clamp(stored["slow"]), clamp(stored["fast"])
-        moment = datetime.fromisoformat(stored["updated_at"])
-    except (KeyError, TypeError) as problem:
+        moment = _moment(stored["updated_at"])
+        before = stored.get("start")
+        start = from_json(before) if before is not None else None
+        steps = tuple(
+            Step(int(turn_id), _tuple(emotion), _moment(at))
+            for turn_id, at, emotion in (stored.get("steps", ()) if start else ())
+        )
+    except (AttributeError, KeyError, TypeError) as problem:
         raise ValueError(f"not a stored mood: {problem!r}") from problem
+    return Mood(slow=_tuple(slow), fast=_tuple(fast), updated_at=moment, steps=steps, start=start)
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a stored mood needs a time with an offset")
-    return Mood(slow=_tuple(slow), fast=_tuple(fast), updated_at=moment)
+    return moment
 
 
 _ADJECTIVES: Final[dict[str, tuple[str, str, str]]] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import bisect
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.core import mood as moods
 from bot.core.events import MessagePosted
-from bot.core.mood import Mood
+from bot.core.mood import Mood, Step
+from bot.core.mood_steps import moved, without
 from bot.core.prompting import greeting
 from bot.core.splitting import split
 from bot.core.stores import Changed, PersonaStore, SceneStore, TurnStore
@@ -165,6 +166,7 @@ class Conduct:
             again = _readdressed(reply.addresses, turns, removed=changed.removed)
             state.pending = again + state.pending
         if state.scene is not None:
+            await self._take_back(state, turns)
             await self.take_notes(state, await self._scenes.scratchpad(state.scene.id))
             state.uncovered = await self._turns.count_uncovered(state.scene.id)
             self._summariser.note(state.place, state.scene.id, state.uncovered)
@@ -299,18 +301,29 @@ class Conduct:
     # ------------------------------------------------------------ feelings
     async def felt(self, state: PlaceState, feelings: Sequence[Feeling]) -> None:
         """Move the moods of the personas present by what the newest turns felt like."""
-        scene = state.scene
-        if scene is None:
-            return
+        scene, now = state.scene, self.now()
+        here = [feeling for feeling in feelings if scene is not None and feeling.scene_id == scene.id]
+        living = {turn.id for turn in await self._turns.by_ids([one.turn_id for one in here]) if turn.text}
+        steps = [Step(one.turn_id, tuple(one.emotion.tolist()), now) for one in here if one.turn_id in living]
+        for persona in state.cast if steps else ():
+            mood = state.moods.get(persona.id) or moods.at_rest(persona.temperament, now)
+            for step in steps:
+                mood = moved(mood, step, temperament=persona.temperament)
+            await self._set_mood(state, persona, mood)
+
+    async def _take_back(self, state: PlaceState, turn_ids: Collection[int]) -> None:
+        """What changed or is gone has moved nobody; other words do so when they have been read. The store
+        knows, unless a mood was written since."""
         for persona in state.cast:
-            mood = state.moods.get(persona.id) or moods.at_rest(persona.temperament, self.now())
-            for feeling in feelings:
-                if feeling.scene_id == scene.id:
-                    mood = moods.update(
-                        mood, temperament=persona.temperament, heard=feeling.emotion, now=self.now()
-                    )
-            state.moods[persona.id] = mood
-            await self._scenes.set_mood(scene.id, persona.id, json.dumps(moods.to_json(mood)))
+            mood = state.moods.get(persona.id)
+            left = without(mood, turn_ids, temperament=persona.temperament) if mood else None
+            if left is not None and left is not mood:
+                await self._set_mood(state, persona, left)
+
+    async def _set_mood(self, state: PlaceState, persona: Persona, mood: Mood) -> None:
+        assert state.scene is not None
+        state.moods[persona.id] = mood
+        await self._scenes.set_mood(state.scene.id, persona.id, json.dumps(moods.to_json(mood)))
 
 
 def _said_at(turn: Turn) -> tuple[datetime, int]:

@@ -14,6 +14,7 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import UtcDateTime
 from bot.adapters.sql_store.entity_rows import drop_lonely, entities_of, reinstate
 from bot.adapters.sql_store.knowledge_tables import explanations
+from bot.adapters.sql_store.mood_rows import take_back_feelings
 from bot.adapters.sql_store.tables import (
     counters,
     erasures,
@@ -140,7 +141,9 @@ async def drop_lines(connection: AsyncConnection, line_ids: Collection[int]) -> 
 async def _remove_made(
     connection: AsyncConnection, turn_ids: list[int], now: datetime, *, keep_own: bool
 ) -> list[int]:
-    """Removes memories and samples made of these turns; the turns' own memories too, or only their keys."""
+    """Removes memories and samples made of these turns, and what they did to moods; the turns' own memories
+    too, or only their keys."""
+    await take_back_feelings(connection, turn_ids)
     made = sa.select(memory_sources.c.memory_id).where(memory_sources.c.turn_id.in_(turn_ids))
     found = await connection.execute(
         sa.select(memories.c.id, memories.c.space_id, memories.c.turn_id).where(
