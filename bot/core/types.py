@@ -216,6 +216,8 @@ class StyleSample:
     place_id: int | None = None
     """Where it was said; None for what a moderator gave, which may be replayed everywhere."""
     pinned: bool = False
+    emotion: Vector | None = field(default=None, compare=False)
+    """What its turn felt like, 1..10; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.pasts import drop_past
-from bot.adapters.sql_store.tables import persona_archives, persona_revisions, personas, style_samples, turns
+from bot.adapters.sql_store.tables import (
+    memories,
+    persona_archives,
+    persona_revisions,
+    personas,
+    style_samples,
+    turns,
+)
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
@@ -119,8 +126,9 @@ class SqlPersonas:
     async def samples(self, persona_id: int) -> list[StyleSample]:
         """Oldest first."""
         which = (
-            sa.select(style_samples, turns.c.place_id)
+            sa.select(style_samples, turns.c.place_id, memories.c.emotion)
             .join_from(style_samples, turns, style_samples.c.turn_id == turns.c.id, isouter=True)
+            .outerjoin(memories, memories.c.turn_id == turns.c.id)
             .where(style_samples.c.persona_id == persona_id)
         )
 
@@ -136,9 +144,21 @@ class SqlPersonas:
             sa.insert(style_samples).values(persona_id=persona_id, text=text, turn_id=turn_id)
         )
 
-    async def drop_samples(self, persona_id: int) -> None:
-        """All of them but the pinned ones."""
+    async def pin_sample(self, sample_id: int, pinned: bool) -> None:
+        """Nothing happens when it is gone."""
+        which = style_samples.c.id == sample_id
+        await self._execute(sa.update(style_samples).where(which).values(pinned=pinned))
+
+    async def drop_sample(self, sample_id: int) -> None:
+        """One of them, pinned or not."""
+        await self._execute(sa.delete(style_samples).where(style_samples.c.id == sample_id))
+
+    async def drop_samples(self, persona_id: int, place_id: int | None = None) -> None:
+        """See the port."""
         which = sa.and_(style_samples.c.persona_id == persona_id, ~style_samples.c.pinned)
+        if place_id is not None:
+            said_there = sa.select(turns.c.id).where(turns.c.place_id == place_id)
+            which = sa.and_(which, style_samples.c.turn_id.in_(said_there))
         await self._execute(sa.delete(style_samples).where(which))
 
     async def _former(self, which: sa.ColumnElement[bool], limit: int) -> list[PersonaRevision]:

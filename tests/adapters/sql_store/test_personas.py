@@ -173,3 +173,33 @@ async def test_former_pictures_are_kept_once_each(store: SqlStore) -> None:
         ).all()
     assert [row[0] for row in rows] == [None, None, None, b"red"]
     assert await store.personas.picture_at(404, 1) is None
+
+
+async def test_samples_are_pinned_dropped_and_renewed_where_they_were_said(
+    store: SqlStore, stage: Stage
+) -> None:
+    turn = await stage.say("Well met.", 1)
+    for text, turn_id in (("Well met.", turn.id), ("Hail.", None), ("Aye.", turn.id)):
+        await store.personas.add_sample(stage.persona.id, text, turn_id)
+    well, hail, aye = await store.personas.samples(stage.persona.id)
+    await store.personas.pin_sample(aye.id, True)
+    await store.personas.drop_samples(stage.persona.id, turn.place_id + 1)
+    assert len(await store.personas.samples(stage.persona.id)) == 3
+    await store.personas.drop_samples(stage.persona.id, turn.place_id)
+    assert await store.personas.samples(stage.persona.id) == [hail, replace(aye, pinned=True)]
+    await store.personas.pin_sample(aye.id, False)
+    await store.personas.drop_sample(hail.id)
+    await store.personas.drop_sample(well.id)
+    assert await store.personas.samples(stage.persona.id) == [aye]
+
+
+async def test_a_sample_knows_what_its_turn_felt_like(store: SqlStore, stage: Stage) -> None:
+    turn = await stage.say("Well met.", 1)
+    await store.personas.add_sample(stage.persona.id, "Well met.", turn.id)
+    (unknown,) = await store.personas.samples(stage.persona.id)
+    assert unknown.emotion is None
+    felt = np.array([8, 1, 1, 1, 1, 1, 1, 3], dtype=np.float32)
+    await store.memories.set_emotions({turn.id: (felt, "model:test")})
+    (known,) = await store.personas.samples(stage.persona.id)
+    assert known.emotion is not None
+    assert known.emotion.tolist() == felt.tolist()
