@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
-from bot import prompts
+from bot import disk, prompts
 from bot.adapters import aside
 from bot.adapters.chat_model import OpenAIChatModel
+from bot.adapters.chat_moderation import OpenAIModeration
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.seed_head import SeededScorer
@@ -23,6 +25,7 @@ from bot.data_lock import owned
 from bot.encoders import AnyEncoder, encoder_of
 from bot.engine.assembly import assemble
 from bot.engine.conversation import OnStream
+from bot.engine.health import HealthLine
 from bot.engine.jobs import Jobs
 from bot.engine.parts import Parts
 from bot.engine.troupe import Troupe
@@ -83,7 +86,8 @@ async def open_app(
                 encoder=encoder,
                 scorer=scorer,
                 messenger=messenger(),
-                channels=channels or NoChannels(),
+                moderation=_moderation(settings, stack),
+                channels=channels or NoChannels(age_restricted=console),
                 ledger=ledger,
                 remove_copies=lambda: asyncio.to_thread(aside.remove_all, settings.data_dir),
                 prompts=prompts.load(),
@@ -101,6 +105,7 @@ async def open_app(
                 patterns=TimedPatterns,
                 degraded=models.degraded,
                 model_lines=models.lines,
+                disk=lambda: asyncio.to_thread(_disk_line, settings.data_dir),
             )
         )
         jobs = Jobs()
@@ -114,6 +119,25 @@ async def open_app(
         if not scorer.ready:
             jobs.start(scorer.prepare(), name="fit the emotion head")
         yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
+
+
+def _disk_line(data_dir: Path) -> HealthLine:
+    free, index = disk.free_bytes(data_dir), disk.used_bytes(data_dir / INDEX)
+    took = f"{disk.used_bytes(data_dir) / 1e6:,.0f} MB used, {index / 1e6:,.0f} of them by the search index"
+    return HealthLine("disk", free > disk.LITTLE, f"{took}; {free / 1e6:,.0f} MB are free")
+
+
+def _moderation(settings: Settings, stack: AsyncExitStack) -> OpenAIModeration | None:
+    if settings.moderation_base_url is None:
+        return None
+    key = settings.moderation_key
+    moderation = OpenAIModeration(
+        base_url=settings.moderation_base_url,
+        api_key=key.get_secret_value() if key else "none",
+        model=settings.moderation_model or "",
+    )
+    stack.push_async_callback(moderation.aclose)
+    return moderation
 
 
 async def _load(encoder: AnyEncoder, troupe: Troupe) -> None:

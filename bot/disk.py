@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -9,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+LITTLE: Final = 1 << 30
+"""Free bytes below which people are warned."""
 MOUNTS: Final = Path("/proc/self/mountinfo")
 _IN_MEMORY: Final = {"tmpfs", "ramfs"}
 _LAYERS: Final = {"overlay", "aufs", "9p"}
@@ -66,6 +70,16 @@ def wiped_by(path: Path, environ: Mapping[str, str], mounts: str) -> str | None:
 def free_bytes(path: Path) -> int:
     """Free room on the disk that holds `path`, which need not exist yet."""
     return shutil.disk_usage(_existing(path)).free
+
+
+def used_bytes(folder: Path) -> int:
+    """What the files below the folder take, those that vanish meanwhile left out."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(parent, name)).st_size
+    return total
 
 
 def can_write(folder: Path) -> bool:

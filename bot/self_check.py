@@ -113,7 +113,7 @@ def disk_row(folder: Path, environ: Mapping[str, str]) -> Row:
     wiped = disk.wiped_by(path, environ, _mounts())
     if wiped is not None:
         return warning("disk", f"{room}; {wiped}")
-    if free < GIB:
+    if free < disk.LITTLE:
         return warning("disk", f"only {room}")
     return ok("disk", room)
 

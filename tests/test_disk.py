@@ -61,3 +61,13 @@ def test_a_folder_that_can_be_made_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     assert not disk.can_write(file / "below")
+
+
+def test_what_lies_below_a_folder_is_counted(tmp_path: Path) -> None:
+    assert disk.used_bytes(tmp_path / "nowhere") == 0
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "one").write_bytes(b"x" * 10)
+    (tmp_path / "deep" / "two").write_bytes(b"x" * 5)
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    assert disk.used_bytes(tmp_path) - disk.used_bytes(tmp_path / "deep") in range(10, 500)
+    assert disk.used_bytes(tmp_path / "deep") == 5

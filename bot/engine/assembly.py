@@ -17,6 +17,7 @@ from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.gathering import Gatherer
 from bot.engine.greetings import Greetings
+from bot.engine.guarding import Guard
 from bot.engine.health import Health, ModelHealth
 from bot.engine.indexing import Feeling, Indexer
 from bot.engine.jobs import Jobs, Service
@@ -43,6 +44,7 @@ from bot.engine.reflecting import Reflector
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.scenes import Scenes
+from bot.engine.screening import Screening
 from bot.engine.silence import Silence
 from bot.engine.sleeping import Sleep
 from bot.engine.slots import FairSlots
@@ -75,6 +77,7 @@ def assemble(parts: Parts) -> Troupe:
     words = StoryWords(memories=store.memories)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
+    guard = Guard(options=options, moderation=parts.moderation)
     delivery = Delivery(
         messenger=parts.messenger,
         turns=store.turns,
@@ -146,6 +149,7 @@ def assemble(parts: Parts) -> Troupe:
         turns=store.turns,
         options=options,
         silence=silence,
+        channels=parts.channels,
         notices=notices,
         rates=rates,
         jobs=jobs,
@@ -198,6 +202,7 @@ def assemble(parts: Parts) -> Troupe:
         now=now,
     )
     conversation = Conversation(
+        guard=guard,
         conduct=conduct,
         gatherer=gatherer,
         explainer=explainer,
@@ -249,6 +254,8 @@ def assemble(parts: Parts) -> Troupe:
     privacy.on_forgotten(rates.forget)
     trust = Trust(
         channels=parts.channels,
+        guard=guard,
+        screening=Screening(guard=guard, notices=notices),
         sleep=Sleep(
             silence=silence,
             options=options,
@@ -344,6 +351,7 @@ def assemble(parts: Parts) -> Troupe:
             summariser=summariser,
             degraded=parts.degraded,
             model_lines=parts.model_lines,
+            disk=parts.disk,
         ),
         places=places,
         live=live,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.core.ports import Encoder
@@ -47,6 +47,7 @@ class Health:
         summariser: Summariser,
         degraded: Callable[[], list[str]],
         model_lines: Callable[[], list[HealthLine]],
+        disk: Callable[[], Awaitable[HealthLine | None]],
     ) -> None:
         self._model = model
         self._encoder = encoder
@@ -54,9 +55,10 @@ class Health:
         self._summariser = summariser
         self._degraded = degraded
         self._model_lines = model_lines
+        self._disk = disk
 
     async def lines(self) -> list[HealthLine]:
-        """Language model, embedding model, index, notes, and what the server does not support."""
+        """Language model, embedding model, index, notes, what the server does not support, and the disk."""
         waiting = await self._memories.count_to_index(self._encoder.id)
         encoder = f"{self._encoder.id} is ready" if self._encoder.ready else "still loading; words serve"
         turns = self._summariser.waiting
@@ -69,4 +71,6 @@ class Health:
                 "notes", not self._summariser.failure, self._summariser.failure or f"{turns} turns wait"
             ),
         ]
-        return lines + [HealthLine("model server", True, text) for text in self._degraded()]
+        lines += [HealthLine("model server", True, text) for text in self._degraded()]
+        disk = await self._disk()
+        return [*lines, disk] if disk else lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +11,7 @@ from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.explanations import ExplanationStore
 from bot.core.knowledge import KnowledgeStore
 from bot.core.lore_keys import Search, no_patterns
+from bot.core.moderation import Moderation
 from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Messenger
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
 from bot.core.spending import UsageStore
@@ -65,6 +66,10 @@ class Store(Protocol):
         """Write the database anew, so that no byte of a deleted text is left; False when it was too busy."""
 
 
+async def _no_disk() -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """What the engine stands on."""
@@ -90,6 +95,8 @@ class Parts:
     ledger: PrivacyLedger = field(default_factory=MemoryLedger)
     """Who opted out and who was forgotten."""
     channels: Channels = field(default_factory=NoChannels)
+    moderation: Moderation | None = None
+    """A server that says whether a text may be said."""
     remove_copies: RemoveCopies = no_copies
     patterns: Callable[[], Search] = lambda: no_patterns
     """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
@@ -97,3 +104,5 @@ class Parts:
     """What the model's server was found not to take, in words."""
     model_lines: Callable[[], list[HealthLine]] = list
     """How the models are, where others stand behind the first."""
+    disk: Callable[[], Awaitable[HealthLine | None]] = _no_disk
+    """What the data takes, and whether there is room for more."""

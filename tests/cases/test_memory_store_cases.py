@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
@@ -170,5 +171,7 @@ async def test_c41_the_index_stays_near_the_size_of_its_data(tmp_path: Path) -> 
         began = time.monotonic()
         await table.talk(anna, rooms[3], "Mira, which house is in the valley?", "Mira")
         assert time.monotonic() - began < 3
-        assert "memories wait" in await table.use("settings show", rooms[3])
+        shown = await table.use("settings show", rooms[3])
+        assert "memories wait" in shown
+        assert re.search(r"disk: \d+ MB used, \d+ of them by the search index; [\d,]+ MB are free", shown)
         assert notes(table.prompts()[-1])
