@@ -18,6 +18,7 @@ from bot.adapters.lance_index import LanceIndex
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import SqlStore, open_store
+from bot.adapters.stemmers import Stemmers
 from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.ports import Messenger
 from bot.core.trust import Channels, NoChannels
@@ -103,6 +104,7 @@ async def open_app(
                 sampling=models.sampling,
                 on_stream=on_stream,
                 patterns=TimedPatterns,
+                stemmer_of=Stemmers().of,
                 degraded=models.degraded,
                 model_lines=models.lines,
                 disk=lambda: asyncio.to_thread(_disk_line, settings.data_dir),

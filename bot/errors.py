@@ -7,6 +7,7 @@ TroupeError
 ├── StorageError            the database did not do what was asked
 ├── SearchIndexError        the search index did not do what was asked; SQL still holds the truth
 ├── HeadFileError           a file of emotion weights cannot be used
+├── ModerationUnavailable   the moderation server did not say whether a text may be said
 ├── DeliveryError           a message did not reach Discord, or (uncertain) nobody knows
 └── ModelError              the language model gave no usable answer
     ├── ModelUnavailable    busy, down or too slow, also after retries; later may work
@@ -47,6 +48,10 @@ class SearchIndexError(TroupeError):
 
 class HeadFileError(TroupeError):
     """A file of emotion weights is missing parts or does not fit together."""
+
+
+class ModerationUnavailable(TroupeError):
+    """The moderation server did not say whether a text may be said. The text holds no secret."""
 
 
 class DeliveryError(TroupeError):

@@ -166,6 +166,9 @@ class Settings(BaseModel):
     currency: Annotated[
         str, Field(max_length=5), About("how amounts are marked, up to five characters", "€")
     ] = "$"
+    moderation_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
+    moderation_api_key: Annotated[Secret | None, _KEY] = None
+    moderation_model: Annotated[str | None, _OTHER_NAME] = None
     embedding_model: Annotated[
         str,
         AfterValidator(_named),
@@ -258,6 +261,13 @@ class Settings(BaseModel):
         return self.embedding_api_key or (None if elsewhere else self.llm_api_key)
 
     @property
+    def moderation_key(self) -> SecretStr | None:
+        """The key for the moderation server. A server of its own never gets the key of another."""
+        return self.moderation_api_key or (
+            self.llm_api_key if self.moderation_base_url == self.llm_base_url else None
+        )
+
+    @property
     def embedding_host(self) -> str | None:
         """The server that gets what is remembered and searched for; None when it stays on this machine."""
         served = self.embedding_model.startswith(SERVED)
@@ -303,9 +313,11 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The texts that no log may show."""
         keys = [one.key for one in self.llm_fallbacks]
-        keys += [self.discord_token, self.llm_api_key, self.llm_background_api_key, self.embedding_api_key]
+        keys += [self.discord_token, self.llm_api_key, self.llm_background_api_key]
+        keys += [self.embedding_api_key, self.moderation_api_key]
         addresses = [one.address for one in self.llm_fallbacks]
-        addresses += [self.llm_base_url, self.llm_background_base_url, self.embedding_base_url]
+        addresses += [self.llm_base_url, self.llm_background_base_url]
+        addresses += [self.embedding_base_url, self.moderation_base_url]
         passwords = (urlsplit(address).password for address in addresses if address)
         return (
             *(key.get_secret_value() for key in keys if key is not None),
@@ -340,6 +352,9 @@ def _missing(found: Mapping[str, str]) -> Iterator[str]:
     elsewhere = found.get("embedding_model", "").startswith(SERVED)
     if elsewhere and not served and "embedding_base_url" not in found:
         yield _needed("embedding_base_url", "embedding_model")
+    for field in ("moderation_api_key", "moderation_model"):
+        if field in found and "moderation_base_url" not in found:
+            yield _needed("moderation_base_url", field)
     for field in ("llm_background_model", "llm_background_api_key"):
         if field in found and not served and "llm_background_base_url" not in found:
             yield _needed("llm_background_base_url", field)

@@ -46,7 +46,7 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         lines = [
             f"`{key}` = {_shown(key, value)} *({_WHERE[value.source]})*" for key, value in values.items()
         ]
-        if values["asleep"].value is True:
+        if values["asleep"].value == "yes":
             lines.insert(0, "😴 **The personas are asleep**: nobody answers until `/persona wake`.")
         lines.append("")
         lines += [

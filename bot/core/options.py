@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from bot.core.moderation import Checked, read_words
 from bot.core.spending import KEYS, Measure, Scope
 from bot.core.turn_taking import ReplyMode
 
@@ -22,8 +23,6 @@ STRATEGIES: Final = (
     "emotion_first",
 )
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
-_YES: Final = frozenset({"yes", "on", "true", "y", "1"})
-_NO: Final = frozenset({"no", "off", "false", "n", "0"})
 _NONE_WORDS: Final = frozenset({"none", "off", "no", "nobody", "-", "0", ""})
 
 
@@ -43,8 +42,6 @@ class Option:
         """Return a value the way a moderator would type it."""
         if value is None:
             return "auto"
-        if isinstance(value, bool):
-            return "yes" if value else "no"
         if isinstance(value, tuple):
             return ", ".join(str(item) for item in value) or "none"
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -112,11 +109,10 @@ def _ids(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) for word in found))
 
 
-def _yes_or_no(text: str) -> bool:
-    word = text.strip().casefold()
-    if word not in _YES | _NO:
-        raise ValueError("it is yes or no.")
-    return word in _YES
+def _words(text: str) -> str:
+    """A list of words; "none" is an empty one."""
+    plain = ", ".join(read_words(text))
+    return "" if plain.casefold() in _NONE_WORDS else plain
 
 
 def _channel(text: str) -> int:
@@ -196,12 +192,35 @@ _ALL: Final = (
         STRATEGIES,
     ),
     Option(
+        "blocked_words",
+        "",
+        "Words and phrases, with commas between them: who says one is not heard, what holds one is not said.",
+        _words,
+        "slur, another one",
+    ),
+    Option(
+        "moderation",
+        Checked.OFF.value,
+        "Whose texts go to the moderation server, if the bot's owner set one: members, replies, both or off.",
+        _one_of(*(checked.value for checked in Checked)),
+        "both",
+        tuple(checked.value for checked in Checked),
+    ),
+    Option(
+        "moderation_failure",
+        "open",
+        "When the moderation server does not answer: open lets texts through, closed refuses them.",
+        _one_of("open", "closed"),
+        "closed",
+        ("open", "closed"),
+    ),
+    Option(
         "asleep",
-        False,
-        "Whether all personas are silent: the panic switch, `/persona sleep` and `wake`.",
-        _yes_or_no,
         "no",
-        ("yes", "no"),
+        "Whether all personas are silent: the panic switch, `/persona sleep` and `wake`.",
+        _one_of("no", "yes"),
+        "yes",
+        ("no", "yes"),
     ),
     Option(
         "log_channel",

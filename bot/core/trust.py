@@ -86,8 +86,11 @@ class Channels(Protocol):
 
 
 class NoChannels:
-    """Where nothing is known of channels: the console, and tests that do not need it."""
+    """Where nothing is known of channels: the console, and tests that need none."""
+
+    def __init__(self, *, age_restricted: bool = False) -> None:
+        self._all = Surroundings(age_restricted=age_restricted)
 
     def about(self, place: Place) -> Surroundings:
-        """Nothing is known."""
-        return Surroundings()
+        """Nothing is known but, where somebody plays alone on a machine of their own, the age."""
+        return self._all

@@ -35,6 +35,7 @@ class Reason(StrEnum):
     OFF_BUT_ADDRESSED = "replies are switched off here, and the message asked for one"
     NOBODY_HERE = "the scene has no persona"
     ASLEEP = "the personas were put to sleep"
+    AGE_RESTRICTED = "the persona is age-restricted and the channel is not"
     NOT_HERE = "the persona replied to has left the scene"
 
     @property
@@ -43,7 +44,7 @@ class Reason(StrEnum):
         return self in _TOLD
 
 
-_TOLD: Final = frozenset({Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE, Reason.ASLEEP})
+_TOLD: Final = frozenset({Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE, Reason.ASLEEP, Reason.AGE_RESTRICTED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bot.core.stores import TurnStore
+from bot.core.trust import Channels
 from bot.core.turn_taking import Decision, Reason, ReplyMode, decide
-from bot.core.types import Place, Turn
+from bot.core.types import Persona, Place, Turn
 from bot.engine.crowd import Rates
 from bot.engine.jobs import Jobs
 from bot.engine.notices import Notices
@@ -25,6 +26,7 @@ class Addressing:
         turns: TurnStore,
         options: Options,
         silence: Silence,
+        channels: Channels,
         notices: Notices,
         rates: Rates,
         jobs: Jobs,
@@ -34,6 +36,7 @@ class Addressing:
         self._turns = turns
         self._options = options
         self._silence = silence
+        self._channels = channels
         self._notices = notices
         self._rates = rates
         self._jobs = jobs
@@ -42,15 +45,20 @@ class Addressing:
         """Turns that are yet to be marked as not answered."""
         self._settling = False
 
-    def asleep(self, place: Place) -> bool:
-        """Whether nobody may speak there now."""
-        return self._silence.covers(place)
+    def hindrance(self, place: Place, persona: Persona | None) -> Reason | None:
+        """Why a persona may not speak there now, whoever asks; None when it may."""
+        if self._silence.covers(place):
+            return Reason.ASLEEP
+        if persona is not None and persona.age_restricted and not self._channels.about(place).age_restricted:
+            return Reason.AGE_RESTRICTED
+        return None
 
     async def consider(self, state: PlaceState, turn: Turn) -> None:
         """Decide who answers a turn; it waits for its answer then."""
         decision = await self._decide(state, turn)
-        if decision.persona_id is not None and self.asleep(state.place):
-            decision = Decision(None, Reason.ASLEEP)
+        if decision.persona_id is not None:
+            hindrance = self.hindrance(state.place, state.personas.get(decision.persona_id))
+            decision = Decision(None, hindrance) if hindrance else decision
         if decision.persona_id is not None:
             await self._address(state, turn, decision.persona_id)
         elif decision.reason.worth_telling:

@@ -28,6 +28,7 @@ from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
 from bot.engine.lore import Lore
 from bot.engine.memory import Memories
+from bot.engine.mood_causes import MoodCauses
 from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.overheard import Overheard
@@ -43,6 +44,7 @@ from bot.engine.recent_vectors import RecentVectors
 from bot.engine.reflecting import Reflector
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
+from bot.engine.samples import Samples
 from bot.engine.scenes import Scenes
 from bot.engine.screening import Screening
 from bot.engine.silence import Silence
@@ -74,7 +76,7 @@ def assemble(parts: Parts) -> Troupe:
     if parts.background is not parts.chat:
         tier = Tier(parts.background, spending.background_price)
         behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), crowd=crowd, tier=tier)
-    words = StoryWords(memories=store.memories)
+    words = StoryWords(memories=store.memories, stemmer_of=parts.stemmer_of)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
     guard = Guard(options=options, moderation=parts.moderation)
@@ -189,6 +191,7 @@ def assemble(parts: Parts) -> Troupe:
         now=now,
     )
     relations = Relations(knowledge=store.knowledge)
+    samples = Samples(store=store.personas)
     explainer = Explainer(store=store.explanations, memories=store.memories, turns=store.turns)
     gatherer = Gatherer(
         recaller=recaller,
@@ -196,7 +199,8 @@ def assemble(parts: Parts) -> Troupe:
         relations=relations,
         explainer=explainer,
         lore=lore,
-        personas=store.personas,
+        samples=samples,
+        causes=MoodCauses(turns=store.turns),
         prompts=parts.prompts,
         count=parts.chat.count_tokens,
         now=now,
@@ -270,6 +274,7 @@ def assemble(parts: Parts) -> Troupe:
     return Troupe(
         trust=trust,
         personas=personas,
+        samples=samples,
         pasts=pasts,
         drafts=Drafts(
             calls=calls,

@@ -22,7 +22,7 @@ from bot.engine.addressing import Addressing
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
-from bot.engine.notices import ASLEEP, Notices
+from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, is_unwritten, newest_unwritten
 from bot.engine.story_words import StoryWords
@@ -219,9 +219,9 @@ class Conduct:
         request, scene = reply.request, state.scene
         if not reply.wanted or scene is None or scene.id != request.scene.id or scene.paused:
             return None
-        if self._addressing.asleep(state.place):
+        if hindrance := self._addressing.hindrance(state.place, state.personas.get(request.persona.id)):
             await self._turns.settle([turn.id for turn in request.answers])
-            self._notices.hint(state.place, ASLEEP)
+            self._notices.unanswerable(state.place, hindrance, request.answers[-1])
             return None
         rows = await self._say(state, request.persona, spoken.text, spoken.parts, request.answers)
         reply.committed = True
@@ -266,7 +266,7 @@ class Conduct:
         assert state.scene is not None
         members = state.named_members
         text = greeting(persona, state.scene, members=members, now=self.now(), number=number)
-        if text:
+        if text and self._addressing.hindrance(state.place, persona) is None:
             rows = await self._say(state, persona, text, split(text), ())
             self._delivery.later(state.place, persona, rows)
 

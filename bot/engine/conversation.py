@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -22,13 +23,15 @@ from bot.engine.crowd import Crowd, Crowded
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer, Trace
 from bot.engine.gathering import Gatherer
+from bot.engine.guarding import Guard, ReplyHeldBack
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
-from bot.engine.judging import EMPTY, REPEAT, Made, judge, livelier, voices_of
+from bot.engine.judging import ECHOED, EMPTY, REPEAT, Made, better, judge, livelier, voices_of
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
 from bot.engine.notices import Notices
 from bot.engine.paid_calls import Call, PaidCalls
+from bot.engine.samples import becomes_one
 from bot.engine.slots import Priority
 from bot.engine.state import ReplyRequest, RunningReply
 from bot.engine.thrift import Thrift, payer_of
@@ -44,11 +47,10 @@ SHRINK = (1.0, 0.7, 0.45, 0.25, 0.12)
 """Shares of the context to try when the server says that a prompt is too long."""
 HOLD_SECONDS = 10.0
 """After a failure the place gathers messages for so long and asks the model once for all of them."""
-SAMPLES = 3
-SHORTEST_SAMPLE = 20
 
 _CROWDED = "Too many replies are being written here right now. Please ask again in a moment."
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
+_HELD_BACK = "*{name}'s answer broke the rules of this server and was not posted. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
 _MISCONFIGURED = (
     "*{name} cannot answer: the bot's language model is misconfigured. "
@@ -63,10 +65,21 @@ _UNEXPECTED = (
 class _Task:
     """One reply in the making."""
 
-    request: ReplyRequest
+    reply: RunningReply
     given: ReplyScene
     voices: Voices
     trace: Trace
+
+    @property
+    def request(self) -> ReplyRequest:
+        """What it answers."""
+        return self.reply.request
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Surrounds the call of the model itself."""
+        with self.reply.asking(), self.trace.timed("model"):
+            yield
 
 
 class Conversation:
@@ -76,6 +89,7 @@ class Conversation:
         self,
         *,
         conduct: Conduct,
+        guard: Guard,
         delivery: Delivery,
         notices: Notices,
         gatherer: Gatherer,
@@ -93,6 +107,7 @@ class Conversation:
         now: Callable[[], datetime],
     ) -> None:
         self._conduct = conduct
+        self._guard = guard
         self._delivery = delivery
         self._notices = notices
         self._gatherer = gatherer
@@ -117,6 +132,9 @@ class Conversation:
             with self._crowd.entered(payer_of(request), int(str(request.options["waiting_replies"]))):
                 reply.request = request = await self._thrift.before(request)
                 spoken = await self._with_typing(reply, trace)
+                await self._guard.check_reply(request.place, spoken.text)
+        except ReplyHeldBack:
+            await self._instead(reply, actor, _HELD_BACK.format(name=request.persona.name))
         except Crowded:
             await self._instead(reply, actor, _CROWDED, quiet=timedelta(minutes=1))
         except OverLimit as problem:
@@ -189,34 +207,36 @@ class Conversation:
         with trace.timed("recall"):
             gathered = await self._gatherer.gather(request, self._room(request))
         given, recollection = gathered.given, gathered.recollection
-        trace.recollection = recollection
-        trace.lore = len(given.lore.before) + len(given.lore.after) + len(given.lore.fired)
+        trace.recollection, trace.voice, trace.felt = recollection, gathered.voice, gathered.felt
+        trace.lore = given.lore.told
         reply.recalled = recollection.told
-        task = _Task(request, given, voices_of(request, given.roster), trace)
+        task = _Task(reply, given, voices_of(request, given.roster), trace)
         hint = self._prompts.fill("hints.ignored", name=request.persona.name) if gathered.ignored else ""
         made = await self._ask(task, self._sampling, hint=hint)
         if made.complaint:
             trace.complaint = made.complaint
             hint = self._hint(made.complaint, request.persona.name)
             again = await self._ask(task, livelier(self._sampling), hint=hint)
-            if again.complaint in {EMPTY, REPEAT}:
+            chosen = better(made, again)
+            if chosen is None:
                 raise EmptyReply(again.complaint)
-            made = again
+            made = chosen
+        trace.echo = made.echo
         if made.truncated:
             log.info("Place %s: the answer was cut off (token limit or a broken line)", request.place.id)
         text = speech.for_discord(made.text)
-        good = not made.complaint and not made.truncated and len(text) >= SHORTEST_SAMPLE
+        good = not made.complaint and not made.truncated
         return Spoken(
             text=text,
             parts=tuple(split(text)),
             start_id=made.start_id,
             notes=given.scratchpad,
             recalled=tuple(item.memory_id for item in recollection.choice.items),
-            sample=good and len(given.samples) < SAMPLES,
+            sample=good and becomes_one(text, gathered.voice, request),
         )
 
     def _hint(self, complaint: str, name: str) -> str:
-        values = {} if complaint == REPEAT else {"name": name}
+        values = {} if complaint in {REPEAT, ECHOED} else {"name": name}
         return self._prompts.fill(f"hints.{complaint}", **values)
 
     def _room(self, request: ReplyRequest) -> Budgets:
@@ -233,7 +253,7 @@ class Conversation:
 
     async def _ask(self, task: _Task, sampling: Sampling, *, hint: str) -> Made:
         """One completion; a prompt that the server finds too long is shrunk and sent again."""
-        given = replace(task.given, hints=(hint,)) if hint else task.given
+        given = replace(task.given, hints=(*task.given.hints, hint)) if hint else task.given
         model, stated = self._calls.model(cheaper=task.request.cheaper).name, True
         limit = self._rooms.of(model)
         for share in SHRINK:
@@ -271,8 +291,9 @@ class Conversation:
             sampling=sampling,
             cheaper=request.cheaper,
         )
+        task.reply.waits()
         completion = await self._calls.complete(
-            call, priority=Priority.REPLY, timed=task.trace.timed("model"), on_text=self._watch(task)
+            call, priority=Priority.REPLY, timed=task.asking(), on_text=self._watch(task)
         )
         task.trace.model, task.trace.instead_of = completion.model, completion.instead_of
         task.trace.model_tokens += completion.usage.completion_tokens if completion.usage else 0

@@ -20,11 +20,16 @@ KEPT = timedelta(days=1)
 """For so long it is known which hints were given."""
 NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
 ASLEEP = "The personas are asleep: a moderator stopped all replies. `/persona wake` brings them back."
+AGE_RESTRICTED = (
+    "That persona is age-restricted: it speaks only in channels that are marked so in Discord "
+    "(Edit Channel → Age-Restricted Channel), and in their threads."
+)
 PAUSED = "The scene is paused: nothing is recorded or answered until `/scene resume`."
 _HINTS = {
     Reason.OFF_BUT_ADDRESSED: "Replies are switched off here; `/settings set reply_mode` changes that.",
     Reason.NOBODY_HERE: "No persona is in this scene. A moderator brings one in with `/scene cast add`.",
     Reason.ASLEEP: ASLEEP,
+    Reason.AGE_RESTRICTED: AGE_RESTRICTED,
     Reason.NOT_HERE: "That persona is no longer in this scene. `/scene show` tells who is.",
 }
 

@@ -26,6 +26,7 @@ from bot.core.stores import (
 )
 from bot.core.templates import Prompts
 from bot.core.trust import AuditStore, Channels, LinkStore, NoChannels
+from bot.core.word_forms import StemmerOf, no_stemmers
 from bot.engine.conversation import OnStream
 from bot.engine.eraser import RemoveCopies, no_copies
 from bot.engine.health import HealthLine
@@ -100,6 +101,8 @@ class Parts:
     remove_copies: RemoveCopies = no_copies
     patterns: Callable[[], Search] = lambda: no_patterns
     """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
+    stemmer_of: StemmerOf = no_stemmers
+    """Cuts the words of a language to what their forms share; for the thread of the words alone."""
     degraded: Callable[[], list[str]] = list
     """What the model's server was found not to take, in words."""
     model_lines: Callable[[], list[HealthLine]] = list

@@ -30,7 +30,7 @@ class Silence:
         """Whether the personas of this place are asleep, as far as its settings were read."""
         if {(place.space_id, 0), (place.space_id, place.id)} & self._hushed:
             return True
-        return self._options.known(place.space_id, place.id)[KEY] is True
+        return self._options.known(place.space_id, place.id)[KEY] == "yes"
 
     async def surely_covers(self, place: Place) -> bool:
         """The same, with the settings read first."""

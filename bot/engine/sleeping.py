@@ -61,7 +61,7 @@ class Sleep:
 
     def _changed(self, space_id: int, place_id: int, key: str, value: object) -> None:
         """The switch was thrown as a setting."""
-        if key == KEY and value is True:
+        if key == KEY and value == "yes":
             self._hush(space_id, place_id)
         elif key == KEY:
             self._silence.end(space_id)

@@ -41,6 +41,7 @@ from bot.engine.places import Places
 from bot.engine.privacy import Privacy
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
+from bot.engine.samples import Samples
 from bot.engine.scenes import Scenes
 from bot.engine.state import PlaceState
 from bot.engine.story_words import StoryWords
@@ -76,6 +77,7 @@ class Troupe:
     """The engine's face. Made by `bot.app`; every collaborator is given."""
 
     personas: Personas
+    samples: Samples
     pasts: Pasts
     drafts: Drafts
     lore: Lore
@@ -116,8 +118,8 @@ class Troupe:
         if not isinstance(event, MessagePosted):
             if self.privacy.anyone_out:
                 self.overheard.changed(event)
-            if self.live.place(event.place_id) is not None:
-                self.journal.submit(event)
+            if (place := self.live.place(event.place_id)) is not None:
+                self.trust.screening.hear(event, place, self.journal.submit)
             return
         proxied = self._is_proxy(event)
         if event.is_bot and not proxied:
@@ -129,13 +131,20 @@ class Troupe:
             if not event.backfilled:
                 self.unplayed.hear(event, paused=live is not None)
             return
-        if not event.text.strip() or not self.privacy.may_store(event):
+        if event.text.strip():
+            self.trust.screening.hear(event, event.place, self._take_in)
+
+    def _take_in(self, event: Event) -> None:
+        """What may be said: written down, or held in memory for one answer."""
+        assert isinstance(event, MessagePosted)
+        live = self.live.get(event.place.id)
+        if live is None or live.scene.paused or not self.privacy.may_store(event):
             return
         if self.privacy.is_out(event.author_id):
             self.overheard.hear(event, live)
             return
         self.live.renamed(event.place)
-        self.journal.submit(event, proxied=proxied)
+        self.journal.submit(event, proxied=self._is_proxy(event))
 
     def _is_proxy(self, event: MessagePosted) -> bool:
         if event.webhook_id is None or event.application_id is None:
@@ -188,6 +197,7 @@ class Troupe:
                 await self._read_history(place, since)
 
         await asyncio.gather(*(one(place) for place in self.live.places()))
+        await self.trust.screening.flushed()
         await self.journal.flushed()
 
     async def _read_history(self, place: Place, since: datetime | None) -> None:
@@ -208,6 +218,7 @@ class Troupe:
 
     async def close(self) -> None:
         """Commit what was heard, let running replies end for a while, then stop. Again: nothing."""
+        await self.trust.screening.close(grace=1.0)
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self.journal.close()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from bot.core.trust import Channels
 from bot.engine.audit import Audit
+from bot.engine.guarding import Guard
+from bot.engine.screening import Screening
 from bot.engine.sleeping import Sleep
 
 
@@ -16,3 +18,5 @@ class Trust:
     channels: Channels
     sleep: Sleep
     audit: Audit
+    guard: Guard
+    screening: Screening

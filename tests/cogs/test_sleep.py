@@ -110,4 +110,4 @@ async def test_only_a_moderator_throws_the_switch(discord_server: DiscordServer,
     async with open_played(discord_server, tmp_path) as played:
         answer = await (await played.member.slash("persona sleep", played.channel, ignore_defaults=True)).answer()
         assert "is for a moderator" in answer.content
-        assert played.troupe.options.known(played.guild.id)["asleep"] is False
+        assert played.troupe.options.known(played.guild.id)["asleep"] == "no"
