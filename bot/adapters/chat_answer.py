@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from bot.core.chat import Completion, Usage
@@ -24,6 +25,8 @@ class Answer:
         self._refusal = ""
         self._closed = False
         self.begun = False
+        self.error: object = None
+        """What the server said went wrong, where it says so inside an answer."""
 
     @property
     def finished(self) -> bool:
@@ -96,6 +99,7 @@ class Answer:
             if isinstance(refusal := delta.get("refusal"), str):
                 self._refusal += refusal
             shown = self._take_text(_text_of(delta.get("content")) or _text_of(choice.get("text")))
+        self.error = choice.get("error") or self.error  # OpenRouter, when the one behind it failed
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
             self._finish_reason = reason
         return shown
@@ -112,6 +116,22 @@ class Answer:
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if isinstance(prompt, int) and isinstance(completion, int) and prompt + completion > 0:
             self._usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
+
+
+def error_in(answer: object) -> object:
+    """Return what an answer says went wrong, if it does: under `error`, or being an error itself."""
+    if not isinstance(answer, Mapping):
+        return None
+    whole = answer if str(answer.get("object", "")).lower() == "error" else None  # vLLM, Mistral
+    return answer.get("error") or whole
+
+
+def is_whole_json(text: str) -> bool:
+    """Whether the text holds one object that ends."""
+    try:
+        return isinstance(json.loads(text[text.find("{") : text.rfind("}") + 1]), dict)
+    except ValueError:
+        return False
 
 
 def _text_of(content: object) -> str:

@@ -57,9 +57,15 @@ class Failure:
             self.overflow
             or self.status in {401, 402, 403}
             or bool(wordings.FILTERED.search(self.text))
+            or self.wrong_key
             or bool(self.status in {200, 400, 404} and wordings.NO_MODEL.search(self.text))
             or bool(self.status == 429 and wordings.NO_MONEY.search(self.text))
         )
+
+    @property
+    def wrong_key(self) -> bool:
+        """True when the key was refused; Google says so with status 400."""
+        return self.status == 401 or bool(self.status == 400 and wordings.WRONG_KEY.search(self.text))
 
     @property
     def retried(self) -> bool:
@@ -83,7 +89,7 @@ class Failure:
         told = f"{server} answered {self.status}: {self.text[:_TOLD]}"
         if self.status not in {401, 402} and wordings.FILTERED.search(self.text):
             return ModelRefused(f"The server's content filter refused. {told}")
-        if self.status == 401:
+        if self.wrong_key:
             return ModelMisconfigured(f"The language model's key was refused. {told}")
         if self.status == 402 or wordings.NO_MONEY.search(self.text):
             return ModelMisconfigured(f"The account of the language model has no credit. {told}")

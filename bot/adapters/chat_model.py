@@ -6,9 +6,10 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.adapters.chat_answer import Answer
+from bot.adapters.chat_answer import Answer, error_in, is_whole_json
 from bot.adapters.chat_call import DEFAULT_RETRIES, Call, Retries
 from bot.adapters.chat_context import find_context_tokens
 from bot.adapters.chat_failures import Failure, Trouble, words_of
@@ -154,11 +155,11 @@ class OpenAIChatModel:
             whole = json.loads(text)
         except ValueError:
             return Failure(Trouble.GARBAGE, text=words_of(text)[:80] if text[:1] == "<" else "no JSON")
-        if isinstance(whole, Mapping) and whole.get("error"):
-            return self._server.read_failure(status_in(whole["error"], 200), whole["error"])
+        if (problem := error_in(whole)) is not None:
+            return self._server.read_failure(status_in(problem, 200), problem)
         if not call.show(answer.take(whole) + answer.end()):
             answer.close()
-        return None
+        return self._inner_failure(call, answer)
 
     async def _take_stream(self, stream: Stream, call: Call, answer: Answer) -> Failure | None:
         chunks = aiter(stream)
@@ -172,12 +173,20 @@ class OpenAIChatModel:
                 if answer.finished:
                     break  # the text is whole; only the usage or the last mark is missing
                 return self._server.failure(error)
+            if (problem := error_in(chunk)) is not None:
+                return self._server.read_failure(status_in(problem, 500), problem)
             if not call.show(answer.take(chunk)):
                 answer.close()
                 return None
         if not call.show(answer.end()):
             answer.close()
-        return None
+        return self._inner_failure(call, answer)
+
+    def _inner_failure(self, call: Call, answer: Answer) -> Failure | None:
+        """The failure that a whole answer tells of, unless it holds text all the same."""
+        if answer.error is None or call.shown or answer.completion().text.strip():
+            return None
+        return self._server.read_failure(status_in(answer.error, 502), answer.error)
 
     def _patience(self, answer: Answer) -> float | None:
         """Return how long the next chunk may take; before the text begins, the line's own timeout."""
@@ -190,6 +199,9 @@ class OpenAIChatModel:
         assert call.answer is not None
         answer = call.answer
         completion = answer.completion()
+        unsaid = completion.truncated and completion.finish_reason is None
+        if unsaid and call.request.schema is not None and is_whole_json(completion.text):
+            completion = replace(completion, truncated=False)  # a server that never says why it ends
         self._remember(call, answer)
         if completion.usage:
             self._tokens.learn((m.content for m in call.request.messages), completion.usage.prompt_tokens)

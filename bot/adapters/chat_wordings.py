@@ -45,6 +45,9 @@ LIMITS = tuple(
 FILTERED = _any_of(
     r"content[ _-]?(filter|management|policy)", "flagged", "moderation", "prohibited_content", "safety system"
 )
+WRONG_KEY = _any_of(
+    "(api|auth)[ _-]?key (is )?(not valid|invalid)", "(invalid|incorrect|wrong) (x-)?api[ _-]?key"
+)
 NO_MONEY = _any_of("insufficient[_ ](quota|credits?|balance|funds)", "billing", "exceeded your current quota")
 NO_MODEL = _any_of(
     r"model.{0,80}(not found|not exist|not available|no such|is not a valid)",

@@ -26,6 +26,7 @@ from tests.model_server.behaviours import (
 from tests.model_server.embeddings import Embed
 from tests.model_server.improvised import improvise
 from tests.model_server.refusals import Refusal, overflow_of, refusal_of
+from tests.model_server.vendors import Vendor
 from tests.model_server.wire import Exchange, Json, count_prompt, messages_of
 
 KINDS: dict[str, type[Behaviour]] = {
@@ -76,6 +77,7 @@ class ModelServer:
     refuses: kinds of requests that are refused, with the number of the vendor's wording.
     context: tokens that fit; a longer prompt is refused in the words of `overflow_vendor`.
     pages: JSON for GET, by path; a model list is there by default.
+    vendor: a server of the field to be like, in what it takes, refuses and how it streams.
     """
 
     script: dict[str, Script] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class ModelServer:
     model: str = "scripted"
     pages: dict[str, object] = field(default_factory=dict)
     delay: float = 0.0
+    vendor: Vendor | None = None
     host: str = "127.0.0.1"
     port: int = 0
 
@@ -165,12 +168,24 @@ class ModelServer:
             self._news.set()
         return exchange.response or web.Response(status=500)
 
+    def be(self, vendor: Vendor, *, context: int | None = None) -> None:
+        """Be like this server from now on, with a context of so many tokens."""
+        self.vendor, self.model, self.context = vendor, vendor.model, context
+        self.pages = dict(vendor.pages(context or 4096))
+
     def _behaviour(self, record: RecordedRequest) -> Behaviour:
+        if self.vendor is None:
+            return self._plain_behaviour(record)
+        refusal = self.vendor.behaviour(record.body, record.headers, self.context)
+        record.refused = refusal is not None
+        return refusal or self.vendor.shaped(self._plain_behaviour(record))
+
+    def _plain_behaviour(self, record: RecordedRequest) -> Behaviour:
         if (refusal := refusal_of(record.body, self.refuses)) is not None:
             record.refused = True
             return refusal
         asked = count_prompt(record.body)
-        if self.context is not None and asked > self.context:
+        if self.vendor is None and self.context is not None and asked > self.context:
             record.refused = True
             return overflow_of(self.overflow_vendor, limit=self.context, asked=asked)
         answering = self._scripted(record.purpose if record.purpose in self.script else "*")

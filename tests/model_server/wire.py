@@ -51,6 +51,10 @@ class Exchange:
         assert isinstance(self.response, web.StreamResponse)
         await self.response.write(f"{line}\n\n".encode())
 
+    async def send_bytes(self, chunk: bytes) -> None:
+        assert isinstance(self.response, web.StreamResponse)
+        await self.response.write(chunk)
+
     async def send_event(self, event: object) -> None:
         await self.send_line(f"data: {json.dumps(event)}")
 
