@@ -19,6 +19,7 @@ from cogs.permissions import MORE_RIGHTS, Right, needed_words, require, right_of
 from cogs.why import page
 
 if TYPE_CHECKING:
+    from bot.engine.explaining import Why
     from bot.engine.troupe import Troupe
 
 Reword = Callable[[Place, int, str], Awaitable[None]]
@@ -85,7 +86,15 @@ class Menu:
         why = await self._troupe.explainer.why(here(interaction), message.id)
         sees_all = await right_of(interaction, self._troupe.options) >= Right.GAME_MASTER
         asker = interaction.user.id
-        await say(interaction, page(why, may_see=lambda one: sees_all or asker in one.owner_ids))
+        lore = await self._lore(why) if sees_all else ()
+        await say(interaction, page(why, may_see=lambda one: sees_all or asker in one.owner_ids, lore=lore))
+
+    async def _lore(self, why: Why) -> list[tuple[str, str]]:
+        """The entries told in a reply and their keys; explanations of old only counted them."""
+        told = why.body.get("lore")
+        refs = [(str(ref), key) for ref, key in told] if isinstance(told, list) else []
+        turn = why.turn
+        return await self._troupe.lore.told(turn.space_id, turn.persona_id, refs) if refs else []
 
     async def more(self, interaction: Asked, message: discord.Message) -> None:
         """Buttons for what is needed less often."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bot.core.mood import describe
 from bot.core.types import Memory
+from bot.core.voice import Drift
 from cogs.answers import shorten
 from cogs.memory_views import with_speaker
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from bot.engine.explaining import ToldMemory, Why
 
 MOST_SHOWN = 12
+WORTH_TELLING = 0.2
+"""Share of a reply that must stand in the last ones to be told."""
 _PARTS = {
     "card": "character",
     "system": "scene and rules",
@@ -26,29 +29,60 @@ _PARTS = {
 }
 
 
-def page(why: Why, *, may_see: Callable[[Memory], bool]) -> str:
-    """The page. Memories that the asker may not see are counted, not shown."""
+def page(why: Why, *, may_see: Callable[[Memory], bool], lore: Sequence[tuple[str, str]] = ()) -> str:
+    """The page. Memories that the asker may not see are counted, not shown; so is lore that is not given
+    (each with its name and the key that made it fire)."""
     body = why.body
     asked = " / ".join(shorten(f"{turn.speaker}: {turn.text}", 150) for turn in why.answered)
     lines = [f"**Why {why.turn.speaker} said “{shorten(why.turn.text, 80)}”**"]
     lines += [f"Answering: {asked}"] if asked else []
-    lines.append(_feeling(body))
+    lines.append(_feeling(why))
+    lines += _voice(body)
     lines += _memories("Remembered", why.recalled, may_see)
     if why.aside is not None:
         shown = with_speaker(why.aside, 150) if may_see(why.aside) else "somebody else's memory"
         lines.append(f"**Came to mind by itself**: {shown}")
     lines += _memories("Found, but left out for lack of room", why.left_out[:5], may_see)
-    if body.get("lore"):
-        lines.append(f"**Lore told**: {body['lore']} entries (`/lore explain` shows which and why).")
+    lines += _lore(body.get("lore"), lore)
     lines += _model(body)
     lines += _cost(body)
     return "\n".join(lines)
 
 
-def _feeling(body: Mapping[str, Any]) -> str:
+def _feeling(why: Why) -> str:
+    body, own = why.body, why.body.get("own", [])
     heard = f"; heard in the words: {describe(body['heard'])}" if body.get("heard") else ""
-    strategy = body["strategy"]
-    return f"**Mood**: {describe(body['mood'])}{heard}. Recall: {strategy}."
+    cause = f", after {shorten(f'{why.cause.speaker}: {why.cause.text}', 120)}" if why.cause else ""
+    strategy = body["strategy"] + (" (its own)" if "strategy" in own else "")
+    weight = f", weight of feeling {body['weight']:g}" if "weight" in body else ""
+    weight += " (its own)" if "weight" in own else ""
+    return f"**Mood**: {describe(body['mood'])}{cause}{heard}. Recall: {strategy}{weight}."
+
+
+def _voice(body: Mapping[str, Any]) -> list[str]:
+    """What the guards of its voice noticed."""
+    known = {way.name: way.value for way in Drift}
+    ways = [known[name] for name in body.get("drift", ()) if name in known]
+    lines = [f"**Voice**: its last replies had left its samples ({'; '.join(ways)}); the prompt said so."]
+    lines = lines if ways else []
+    if (share := body.get("echo", 0.0)) >= WORTH_TELLING:
+        lines.append(f"**Repeats**: {share:.0%} of it stands in its last replies too.")
+    return lines
+
+
+def _lore(told: object, named: Sequence[tuple[str, str]]) -> list[str]:
+    count = len(told) if isinstance(told, list) else told
+    if not isinstance(count, int) or not count:
+        return []
+    shown = named[:MOST_SHOWN]
+    lines = [f"**Lore told** ({count})"]
+    lines += [
+        f"- {shorten(title, 60)}: {f'“{shorten(key, 60)}” was said' if key else 'always'}"
+        for title, key in shown
+    ]
+    if missing := count - len(shown):
+        lines.append(f"- {missing} {'more' if shown else 'entries'} (`/lore explain` shows which and why)")
+    return lines
 
 
 def _memories(title: str, told: tuple[ToldMemory, ...], may_see: Callable[[Memory], bool]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.core.budgets import cut_to
-from bot.core.candidates import LARGEST_WEIGHT
+from bot.core.candidates import LARGEST_WEIGHT, RecallSettings
 from bot.core.extensions import own_values
 from bot.core.fences import quoted
 from bot.core.macros import Macros, expand
@@ -57,6 +57,18 @@ def own_weight(card: Mapping[str, object]) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0.0 <= value <= LARGEST_WEIGHT else None
+
+
+def recall_settings(
+    card: Mapping[str, object], options: Mapping[str, object], *, tokens: int
+) -> RecallSettings:
+    """Return how a persona recalls: as its card says, else as the settings of the place do."""
+    strategy, weight = own_strategy(card), own_weight(card)
+    return RecallSettings(
+        strategy=strategy or Strategy(str(options["recall_strategy"])),
+        emotion_weight=float(str(options["emotion_weight"])) if weight is None else weight,
+        tokens=tokens,
+    )
 
 
 def _line(value: object) -> str:

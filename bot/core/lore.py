@@ -44,6 +44,8 @@ class Verdict:
     fired: bool
     why: str
     text: str = ""
+    key: int | None = None
+    """Which of the entry's keys was found, counted from 0; None when it needs none."""
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class _Progress:
     """Entries that cannot fire any more, and why."""
     open: dict[int, str] = field(default_factory=dict)
     """Entries that have not fired yet, and why."""
+    keys: dict[int, int] = field(default_factory=dict)
+    """Index of the entry to which of its keys was found."""
     told: list[str] = field(default_factory=list)
     """Texts of fired entries in which further keys are looked for."""
     hays: dict[tuple[int, int], Haystack] = field(default_factory=dict)
@@ -87,6 +91,7 @@ def activate(entries: Sequence[LoreEntry], scan: Scan) -> tuple[Verdict, ...]:
             or progress.closed.get(index)
             or progress.open.get(index, "not looked at"),
             text=entry.content,
+            key=progress.keys.get(index),
         )
         for index, entry in enumerate(filled)
     )
@@ -116,7 +121,9 @@ def _pass(entries: Sequence[LoreEntry], progress: _Progress, step: int) -> bool:
         if not step and (obstacle := _closed(entry, progress.scan)):
             progress.closed[index] = obstacle
             continue
-        fires, why = _decide(entry, progress, step)
+        fires, why, key = _decide(entry, progress, step)
+        if fires and key is not None:
+            progress.keys[index] = entry.keys.index(key)
         if not fires:
             progress.open[index] = why
         elif progress.scan.draw(entry) >= entry.probability:
@@ -145,21 +152,22 @@ def _closed(entry: LoreEntry, scan: Scan) -> str:
     return next((why for holds, why in obstacles if holds), "")
 
 
-def _decide(entry: LoreEntry, progress: _Progress, step: int) -> tuple[bool, str]:
+def _decide(entry: LoreEntry, progress: _Progress, step: int) -> tuple[bool, str, str | None]:
+    """Whether it fires, why or why not, and the key that made it."""
     if entry.only_from_entries and not step:
-        return False, "only other entries make it fire"
+        return False, "only other entries make it fire", None
     depth = progress.scan.depth if entry.scan_depth is None else entry.scan_depth
     found = find(entry, progress.hay(depth, step > 0 and not entry.only_from_turns), progress.scan.search)
     trouble = f" ({found.trouble})" if found.trouble else ""
     if found.excluded:
-        return False, f"excluded by “{found.excluded}”"
+        return False, f"excluded by “{found.excluded}”", None
     if entry.constant or entry.rules.activate:
-        return True, "constant"
+        return True, "constant", None
     if found.key is None:
-        return False, f"no key in the last {depth} turns{trouble}"
+        return False, f"no key in the last {depth} turns{trouble}", None
     if found.objection:
-        return False, f"“{found.key}” is there, but {found.objection}{trouble}"
-    return True, f"“{found.key}” is there" + (f", in what step {step} added" if step else "")
+        return False, f"“{found.key}” is there, but {found.objection}{trouble}", None
+    return True, f"“{found.key}” is there" + (f", in what step {step} added" if step else ""), found.key
 
 
 def _without_room(entries: Sequence[LoreEntry], progress: _Progress) -> dict[int, str]:

@@ -84,6 +84,8 @@ class PlacedLore:
     fired: tuple[str, ...] = ()
     room: int = 0
     """Tokens that the window leaves for `fired`, whatever fires this time."""
+    told: tuple[tuple[str, int | None], ...] = ()
+    """Which entries these are (`bot.engine.lore.Lore.told` names them), and which key made each fire."""
 
 
 NO_LORE: Final = PlacedLore()

@@ -24,6 +24,8 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.refused": "name",
         "hints.empty": "name",
         "hints.ignored": "name",
+        "hints.echoed": "",
+        "hints.drifted": "name how",
         "memory_system": "",
         "memory_task": "notes known scene turns emotions",
         "draft_system": "",

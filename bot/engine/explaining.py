@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from bot.core.character import own_strategy, own_weight, recall_settings
 from bot.core.emotion import as_list
 from bot.core.explanations import Asides, Explanation, ExplanationStore, memory_ids, numbers
 from bot.core.mood import current
@@ -18,7 +19,9 @@ from bot.core.spontaneous import COOLDOWN_TURNS
 from bot.core.stores import MemoryStore, TurnStore
 from bot.core.types import Memory, Place, Turn
 from bot.core.using import taken
+from bot.engine.mood_causes import Felt
 from bot.engine.recalling import Recollection
+from bot.engine.samples import Voice
 from bot.engine.state import ReplyRequest
 from bot.errors import UserFacing
 
@@ -37,8 +40,12 @@ class Trace:
     prompt: Prompt | None = None
     complaint: str = ""
     """What was wrong with a first answer, if it had to be asked for twice."""
-    lore: int = 0
-    """How many entries of lore were told."""
+    voice: Voice = field(default_factory=Voice)
+    felt: Felt = field(default_factory=lambda: Felt(""))
+    echo: float = 0.0
+    """The share of the answer that stands in the last replies too."""
+    lore: tuple[tuple[str, int | None], ...] = ()
+    """Which entries of lore were told, and the key of each."""
     model_tokens: int = 0
     model: str = ""
     """Which model answered."""
@@ -76,6 +83,8 @@ class Why:
     left_out: tuple[ToldMemory, ...]
     aside: Memory | None
     answered: tuple[Turn, ...]
+    cause: Turn | None = None
+    """What the mood came from; None when nothing stood out, or it is gone."""
 
 
 class Explainer:
@@ -142,7 +151,17 @@ class Explainer:
 
         answered = [one for one in await self._turns.by_ids(body.get("answers", ())) if one.text]
         aside = memories.get(found.aside_id) if found.aside_id else None
-        return Why(turn, body, told("recalled"), told("left_out"), aside, tuple(answered))
+        moved = [one for one in await self._turns.by_ids([body.get("cause", 0)]) if one.text]
+        cause = moved[0] if moved else None
+        return Why(turn, body, told("recalled"), told("left_out"), aside, tuple(answered), cause)
+
+
+def _own_recall(request: ReplyRequest) -> dict[str, Any]:
+    """The weight of feeling that was asked for, and what of recall is the persona's own choice."""
+    card = request.persona.card
+    asked = recall_settings(card, request.options, tokens=0)
+    own = {"strategy": own_strategy(card), "weight": own_weight(card)}
+    return {"weight": asked.emotion_weight, "own": [key for key, value in own.items() if value is not None]}
 
 
 def _body(request: ReplyRequest, trace: Trace, text: str) -> dict[str, Any]:
@@ -167,8 +186,13 @@ def _body(request: ReplyRequest, trace: Trace, text: str) -> dict[str, Any]:
         "taken": took,
         "parts": dict(prompt.parts) if prompt else {},
         "no_room": list(prompt.left_out) if prompt else [],
-        "lore": trace.lore,
+        "lore": [list(one) for one in trace.lore],
         "complaint": trace.complaint,
+        "echo": round(trace.echo, 2),
+        "drift": [way.name for way in trace.voice.drift],
+        "samples": [sample.id for sample in trace.voice.shown],
+        "cause": trace.felt.turn_id,
+        **_own_recall(request),
         "answer_tokens": trace.model_tokens,
         "model": trace.model,
         "instead_of": trace.instead_of,

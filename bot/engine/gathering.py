@@ -7,23 +7,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.core import mood as moods
 from bot.core.budgets import Budgets
-from bot.core.candidates import Recalled, RecallSettings
+from bot.core.candidates import Recalled
+from bot.core.character import recall_settings
 from bot.core.knowledge import Always, KnowledgeStore
 from bot.core.prompting import Note, ReplyScene, window_turns
-from bot.core.stores import PersonaStore
-from bot.core.strategies import Strategy
 from bot.core.templates import Prompts
-from bot.core.types import StyleSample
 from bot.core.vectors import Vector
 from bot.core.window import Count, Roster
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.lore import Lore
+from bot.engine.mood_causes import Felt, MoodCauses
 from bot.engine.recalling import Recaller, Recollection, Wanted
+from bot.engine.samples import Samples, Voice
 from bot.engine.state import ReplyRequest
 
+MOST_WAYS = 2
+"""In so many ways at most a hint says how the voice was left."""
 DATE_TOKENS = 16
 """What the date and mark of a recalled memory cost beside its words."""
 
@@ -36,6 +37,8 @@ class Gathered:
     recollection: Recollection
     ignored: bool
     """Whether the last reply took no notice of what was recalled for the same question."""
+    voice: Voice
+    felt: Felt
 
 
 class Gatherer:
@@ -49,7 +52,8 @@ class Gatherer:
         relations: Relations,
         explainer: Explainer,
         lore: Lore,
-        personas: PersonaStore,
+        samples: Samples,
+        causes: MoodCauses,
         prompts: Prompts,
         count: Count,
         now: Callable[[], datetime],
@@ -59,7 +63,8 @@ class Gatherer:
         self._relations = relations
         self._explainer = explainer
         self._lore = lore
-        self._personas = personas
+        self._samples = samples
+        self._causes = causes
         self._prompts = prompts
         self._count = count
         self._now = now
@@ -69,15 +74,15 @@ class Gatherer:
         roster = Roster.of(request.cast, request.speakers).joined(request.answers)
         own = asyncio.create_task(self._recaller.vector_of(request.answers), name="read what is asked")
         try:
-            samples, kept, relations, lore, resting = await asyncio.gather(
-                self._personas.samples(request.persona.id),
+            voice, kept, relations, lore, resting = await asyncio.gather(
+                self._samples.for_reply(request),
                 self._knowledge.always(request.scene.story_id, persona_id=request.persona.id),
                 self._relations.present(request, roster),
                 self._lore.for_reply(request, roster),
                 self._explainer.aside_resting(request),
             )
             given = replace(
-                _with_kept(self._given(request, roster), request, kept, samples),
+                _with_kept(self._given(request, roster), request, kept, voice),
                 relations=relations,
                 lore=lore,
             )
@@ -86,7 +91,18 @@ class Gatherer:
         finally:
             own.cancel()
         ignored = await self._explainer.was_ignored(request, recollection)
-        return Gathered(_with_memories(given, request, recollection), recollection, ignored)
+        felt = await self._causes.of(request, recollection.heard, given.roster, given.now)
+        given = replace(
+            _with_memories(given, recollection), mood=felt.words, hints=self._hints(request, voice)
+        )
+        return Gathered(given, recollection, ignored, voice, felt)
+
+    def _hints(self, request: ReplyRequest, voice: Voice) -> tuple[str, ...]:
+        """One short hint when the last replies left the persona's voice."""
+        if not voice.drift:
+            return ()
+        how = "; ".join(way.value for way in voice.drift[:MOST_WAYS])
+        return (self._prompts.fill("hints.drifted", name=request.persona.name, how=how),)
 
     def _given(self, request: ReplyRequest, roster: Roster) -> ReplyScene:
         """What the actor knew."""
@@ -119,7 +135,6 @@ class Gatherer:
         own: Awaitable[Vector | None],
         resting: frozenset[int] | None,
     ) -> Recollection:
-        options = request.options
         shown = window_turns(given, prompts=self._prompts, budgets=room, count=self._count)
         wanted = Wanted(
             scene=request.scene,
@@ -127,11 +142,7 @@ class Gatherer:
             answers=request.answers,
             shown=(*shown.turns, *request.answers),
             mood=request.mood,
-            settings=RecallSettings(
-                strategy=Strategy(str(options["recall_strategy"])),
-                emotion_weight=float(str(options["emotion_weight"])),
-                tokens=room.recall,
-            ),
+            settings=recall_settings(request.persona.card, request.options, tokens=room.recall),
             cooling=request.cooling,
             cost=self._cost,
             aside_resting=resting,
@@ -142,27 +153,20 @@ class Gatherer:
         return self._count(f"{item.speaker}: {item.text}") + DATE_TOKENS
 
 
-def _with_kept(
-    given: ReplyScene, request: ReplyRequest, kept: Always, samples: list[StyleSample]
-) -> ReplyScene:
-    """With what the story keeps in mind (pins, wishes from its other scenes), and the persona's samples of
-    this place: a reply may quote what only its channel should know."""
-    here = {None, request.place.id}
+def _with_kept(given: ReplyScene, request: ReplyRequest, kept: Always, voice: Voice) -> ReplyScene:
+    """With what the story keeps in mind (pins, wishes from its other scenes), and how the persona sounds."""
     return replace(
         given,
         standing=[wish.text for wish in kept.wishes if wish.scene_id != request.scene.id],
         pinned=[pin.text for pin in kept.pins],
-        samples=tuple(sample.text for sample in samples if sample.place_id in here),
+        samples=tuple(sample.text for sample in voice.shown),
     )
 
 
-def _with_memories(given: ReplyScene, request: ReplyRequest, found: Recollection) -> ReplyScene:
-    mood = moods.update(
-        request.mood, temperament=request.persona.temperament, heard=found.heard, now=given.now
-    )
+def _with_memories(given: ReplyScene, found: Recollection) -> ReplyScene:
     notes = [
         Note.of(found.memories[item.memory_id], until=found.until.get(item.memory_id))
         for item in found.choice.items
     ]
     aside = Note.of(found.aside) if found.aside else None
-    return replace(given, notes=notes, aside=aside, mood=moods.describe(mood))
+    return replace(given, notes=notes, aside=aside)

@@ -120,7 +120,27 @@ class Lore:
                 + sorted(placed(others, Position.AT_DEPTH), key=lambda one: -one.entry.depth)
             ),
             room=max(0, self._budget - taken) if changing else 0,
+            told=tuple((_lasting(one.entry.ref), one.key) for one in verdicts if one.fired),
         )
+
+    async def told(
+        self, space_id: int, persona_id: int | None, refs: Sequence[tuple[str, int | None]]
+    ) -> list[tuple[str, str]]:
+        """What entries told in a reply of this persona (`PlacedLore.told`) are called, and the key that made
+        each fire ("" when it needed none), as they are now; those that are gone are left out."""
+        listed = [
+            one
+            for one in await self.all(space_id)
+            if one.row or (one.persona and one.persona.id == persona_id)
+        ]
+        known = {_lasting(one.ref): one.entry for one in listed}
+        found = []
+        for ref, key in refs:
+            if (entry := known.get(ref)) is not None:
+                found.append(
+                    (entry.title, entry.keys[key] if key is not None and key < len(entry.keys) else "")
+                )
+        return found
 
     async def explain(self, place: Place, persona: Persona | None = None) -> tuple[Persona, list[Verdict]]:
         """Which entries fire if this persona (else the last speaker) answers here now, and why or why not."""
@@ -303,6 +323,11 @@ def _changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     entry = v3_entry(raw)
     extensions = {**entry["extensions"], **changes.get("extensions", {})}
     return {**entry, **changes, "extensions": extensions}
+
+
+def _lasting(ref: str) -> str:
+    """What still names an entry of a persona's card when the persona is called otherwise."""
+    return ref if ref.isdecimal() else f"card:{ref.rsplit(':', 1)[-1]}"
 
 
 def _book(row: LoreRow) -> str:

@@ -53,7 +53,7 @@ async def test_why_shows_memories_numbers_tokens_and_times(played: Played) -> No
     told = (await (await played.member.context_menu("Why this reply?", reply)).answer()).content
     assert told.startswith("**Why Mira said “The bridge is closed tonight.”**")
     assert "Answering: Alice: Mira, what of the bridge?" in told
-    assert "Recall: balanced." in told
+    assert "Recall: balanced, weight of feeling 0.2." in told
     assert "**Tokens**" in told
     assert "scene and rules" in told
     assert "**Milliseconds**: recall" in told

@@ -54,8 +54,11 @@ def asides(stage: Stage) -> dict[int, str]:
 async def test_over_two_hundred_turns_nothing_comes_up_more_often_than_its_cooldown_allows(
     tmp_path: Path,
 ) -> None:
-    async with open_stage(tmp_path, scorer=StrongFeelings(), context_tokens=1400) as stage:
+    cups = itertools.count()
+    script = {"reply": lambda _: f"The {next(cups)}th is yours."}
+    async with open_stage(tmp_path, script, scorer=StrongFeelings(), context_tokens=1400) as stage:
         await stage.scene(await stage.persona())
+        await stage.troupe.options.set(9, 0, "member_rate", "0")
         await stage.troupe.options.set(9, 0, "spontaneous_turns", "8")
         for number in range(100):
             stage.say(f"Mira, cup {number} is poured, and somebody sings of wave {number * 7}.", by=BOB)
