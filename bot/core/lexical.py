@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bot.core.postings import Postings
 from bot.core.story_rows import NONE, Mask, Rows, StoryRows
 from bot.core.tokens import date_words, query_tokens, tokens
+from bot.core.word_forms import ENGLISH, WordForms
 
 __all__ = [
     "LexicalHits",
@@ -73,8 +74,9 @@ class LexicalIndex:
     too, at once, and what is hidden from a search is hidden from it there as well.
     """
 
-    def __init__(self, *, stem: bool = True) -> None:
-        self._stem = stem
+    def __init__(self, forms: WordForms = ENGLISH) -> None:
+        """`forms` are those of the story's language."""
+        self._forms = forms
         self._postings = Postings()
         self._rows = StoryRows()
 
@@ -90,7 +92,7 @@ class LexicalIndex:
 
     def query_tokens(self, text: str) -> list[str]:
         """Return the distinct tokens to search for, cut as the index cuts its texts."""
-        return query_tokens(text, self._stem)
+        return query_tokens(text, self._forms.stem, self._forms.small)
 
     def add(
         self,
@@ -108,7 +110,7 @@ class LexicalIndex:
         """
         if self.replace(memory_id, key):
             return
-        words = tokens(key, self._stem)
+        words = tokens(key, self._forms.stem)
         self._postings.append(words)
         row = self._rows.append(memory_id, len(words), place_id, audience_id)
         if previous_id is not None:
@@ -119,7 +121,7 @@ class LexicalIndex:
         row = self._rows.row_of(memory_id)
         if row is None:
             return False
-        words = tokens(key, self._stem)
+        words = tokens(key, self._forms.stem)
         self._postings.clear(row)
         self._postings.fill(row, words)
         self._rows.resize(row, len(words))

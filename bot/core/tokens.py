@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Final
 
@@ -17,7 +18,9 @@ _INDIC: Final = "\u0900-\u0dff"
 _WORD: Final = rf"(?:[^\W_{_UNSPACED}]|[{_INDIC}])"
 _RUN = re.compile(rf"([{_UNSPACED}]+)|({_WORD}+)(?:['’]{_WORD}{{1,2}}(?!{_WORD}))?")
 _ASCII_RUN = re.compile(r"([a-z0-9]+)(?:'[a-z0-9]{1,2}(?![a-z0-9]))?")
-_ACCENTS = re.compile("[\u0300-\u036f\u064b-\u0652\u0591-\u05c7]")
+_ACCENTS = re.compile("(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u064b-\u0652\u0591-\u05c7]")
+"""The breve of й stays: with it an ending is told from a stem."""
+_STROKES: Final = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe"})
 _LONGEST: Final = 64
 MONTHS: Final = (
     "january",
@@ -44,21 +47,28 @@ FUNCTION_WORDS: Final = frozenset(_ASKING_OR_CONNECTING.split())
 """English words that ask or connect but name nothing; left out of queries, never of texts."""
 
 
-def tokens(text: str, stem: bool = True) -> list[str]:
+Stem = Callable[[str], str]
+"""Cuts a folded word to what its forms have in common; what is left need not be a word."""
+
+
+def tokens(text: str, stem: Stem | bool = True) -> list[str]:
     """Return the tokens of the text in order, repeats included.
 
     Width, case and accents are folded. Runs of scripts without spaces give every character and every
-    pair; other runs are words, with the English endings of plurals and verbs taken off when `stem`
-    (a text and its query both lose them, so other languages are only matched a little more loosely).
+    pair; other runs are words, cut by `stem`: a function, or True for the English endings of plurals
+    and verbs (a text and its query both lose them, so other languages are only matched a little more
+    loosely).
     """
-    return [_stem(word) for word in _words(text)] if stem else _words(text)
+    cut = english_stem if stem is True else stem
+    return [cut(word) for word in _words(text)] if cut else _words(text)
 
 
-def query_tokens(text: str, stem: bool = True) -> list[str]:
-    """Return the distinct tokens of a question or remark, function words left out where others remain."""
+def query_tokens(text: str, stem: Stem | bool = True, small: Collection[str] = FUNCTION_WORDS) -> list[str]:
+    """Return the distinct tokens of a question or remark, `small` words left out where others remain."""
     words = _words(text)
-    telling = [word for word in words if word not in FUNCTION_WORDS] or words
-    return list(dict.fromkeys(_stem(word) if stem else word for word in telling))
+    telling = [word for word in words if word not in small] or words
+    cut = english_stem if stem is True else stem
+    return list(dict.fromkeys(cut(word) if cut else word for word in telling))
 
 
 def fold(text: str) -> str:
@@ -66,7 +76,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text).casefold()
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", plain)).translate(_STROKES)
 
 
 def date_words(moment: datetime) -> str:
@@ -90,7 +100,7 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _stem(word: str) -> str:
+def english_stem(word: str) -> str:
     """Take off the endings of English plurals and verb forms; what is left need not be a word."""
     if len(word) < 3:
         return word

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar, TypeVarTuple, Unpack
 
+from bot.core.languages import UNKNOWN, Votes
 from bot.core.lexical import LexicalHits, LexicalIndex, same_sitting, text_key
 from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
+from bot.core.word_forms import StemmerOf, no_stemmers, word_forms
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -24,6 +26,11 @@ KEEP_ROWS = 300_000
 @dataclass(slots=True)
 class _Story:
     index: LexicalIndex = field(default_factory=LexicalIndex)
+    votes: Votes = field(default_factory=Votes)
+    language: str = UNKNOWN
+    """The one whose forms the index was made with."""
+    heard_id: int = 0
+    """The newest memory whose language was counted."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_id: int = 0
     stale: set[int] = field(default_factory=set)
@@ -34,8 +41,10 @@ class _Story:
 class StoryWords:
     """Searches the words of a story. Counting runs in a thread of its own, never on the event loop."""
 
-    def __init__(self, *, memories: MemoryStore) -> None:
+    def __init__(self, *, memories: MemoryStore, stemmer_of: StemmerOf = no_stemmers) -> None:
+        """`stemmer_of` is only used in the words' own thread."""
         self._memories = memories
+        self._stemmer_of = stemmer_of
         self._stories: OrderedDict[int, _Story] = OrderedDict()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
 
@@ -91,8 +100,8 @@ class StoryWords:
             await self._in_thread(_refresh, story, mine, living)
         while True:
             page = await self._memories.of_story(story_id, after_id=story.last_id, limit=PAGE)
-            if page:
-                await self._in_thread(_add, story, page)
+            if page and not await self._in_thread(_take_in, story, page, self._stemmer_of):
+                continue
             if len(page) < PAGE:
                 return
 
@@ -123,6 +132,23 @@ def _refresh(story: _Story, changed: list[int], living: list[Memory]) -> None:
             story.index.replace(memory_id, texts[memory_id])
         else:
             story.index.remove(memory_id)
+
+
+def _take_in(story: _Story, page: list[Memory], stemmer_of: StemmerOf) -> bool:
+    """Add memories to the index; False when the story turns out to be in another language than it was
+    indexed for, and is to be read again from its beginning."""
+    fresh = [memory for memory in page if memory.id > story.heard_id]
+    if fresh and not story.votes.settled:
+        language = story.votes.hear(memory.text for memory in fresh)
+        story.heard_id = fresh[-1].id
+        if language != story.language:
+            again = len(story.index) > 0
+            story.language, story.index = language, LexicalIndex(word_forms(language, stemmer_of))
+            if again:
+                story.before, story.last_id = {}, 0
+                return False
+    _add(story, page)
+    return True
 
 
 def _add(story: _Story, page: list[Memory]) -> None:

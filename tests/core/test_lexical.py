@@ -20,6 +20,7 @@ from bot.core.lexical import (
     text_key,
     tokens,
 )
+from bot.core.word_forms import WordForms
 
 WHEN = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -332,7 +333,7 @@ def test_words_of_any_script_are_found(text: str, query: str, found: bool) -> No
 
 
 def test_without_stemming_words_stay_whole() -> None:
-    index = LexicalIndex(stem=False)
+    index = LexicalIndex(WordForms(stem=str))
     index.add(1, "stories")
     assert not len(index.search(index.query_tokens("story")).ids)
     assert tokens("stories", stem=False) == ["stories"]

@@ -1,0 +1,46 @@
+"""How the words of a language become the tokens that a story's word index counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bot.core.languages import OTHER, UNKNOWN, function_words
+from bot.core.tokens import FUNCTION_WORDS, Stem, english_stem
+
+PREFIX: Final = 5
+"""Letters that are kept of a word in a language without a stemmer: most endings are shorter than the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """`stem` cuts a folded word, the same way in texts and queries; `small` words are left out of queries."""
+
+    stem: Stem = english_stem
+    small: frozenset[str] = FUNCTION_WORDS
+
+
+ENGLISH: Final = WordForms()
+StemmerOf = Callable[[str], Stem | None]
+
+
+def no_stemmers(_: str) -> Stem | None:
+    """Know no language."""
+    return None
+
+
+def word_forms(language: str, stemmer_of: StemmerOf = no_stemmers) -> WordForms:
+    """Return how to cut words of a language, as `bot.core.languages` names it.
+
+    What is not known yet is cut like English: only plain plurals and verb endings go.
+    """
+    if language in {UNKNOWN, "en"}:
+        return ENGLISH
+    stem = None if language == OTHER else stemmer_of(language)
+    return WordForms(stem or prefix, FUNCTION_WORDS | function_words(language))
+
+
+def prefix(word: str) -> str:
+    """Return the beginning of a word."""
+    return word[:PREFIX]

@@ -1,0 +1,131 @@
+"""The words of a story follow its language: forms are found, and a change of language loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.adapters.stemmers import Stemmers
+from bot.core.types import Memory, MemoryKind
+from bot.engine.story_words import StoryWords
+from tests.core.test_languages import TALK
+from tests.engine.tongues import MARKED, tongue
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+STORY = 1
+
+
+class Texts:
+    """A store of memories that holds one story."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Memory] = {}
+        self.read = 0
+
+    def tell(self, *texts: str) -> None:
+        for text in texts:
+            number = len(self.kept) + 1
+            self.kept[number] = memory(number, text)
+
+    async def of_story(self, story_id: int, *, after_id: int, limit: int) -> list[Memory]:
+        page = [one for one in self.kept.values() if one.id > after_id][:limit]
+        self.read += len(page)
+        return page
+
+    async def by_ids(self, memory_ids: Sequence[int]) -> list[Memory]:
+        return [self.kept[one] for one in memory_ids if one in self.kept]
+
+
+def memory(number: int, text: str) -> Memory:
+    return Memory(
+        id=number,
+        space_id=1,
+        place_id=1,
+        story_id=STORY,
+        scene_id=1,
+        kind=MemoryKind.TURN,
+        text=text,
+        speaker="Ana",
+        created_at=NOON + timedelta(minutes=number),
+        turn_id=number,
+        audience_id=1,
+        witnesses=(1,),
+    )
+
+
+@pytest.fixture
+def texts() -> Texts:
+    return Texts()
+
+
+@pytest.fixture
+async def words(texts: Texts) -> AsyncIterator[StoryWords]:
+    made = StoryWords(memories=texts, stemmer_of=Stemmers().of)  # type: ignore[arg-type]
+    yield made
+    made.close()
+
+
+async def found(words: StoryWords, query: str, audiences: Collection[int] = (1,)) -> list[int]:
+    hits, _ = await words.search(STORY, query, place_id=1, audiences=audiences, limit=10)
+    own = {int(number): float(score) for number, score in zip(hits.ids, hits.bm25, strict=True) if score > 0}
+    return sorted(own, key=lambda number: -own[number])
+
+
+@pytest.mark.parametrize("language", MARKED)
+async def test_a_marked_memory_is_found_first_by_other_forms_of_its_words(
+    texts: Texts, words: StoryWords, language: str
+) -> None:
+    told = tongue(language)
+    texts.tell(*told.talk[:12], told.marked, *told.talk[12:])
+    assert (await found(words, told.asked))[0] == 13
+
+
+async def test_without_the_language_another_form_would_be_missed(texts: Texts) -> None:
+    told = tongue("ru")
+    texts.tell(told.marked, *told.talk)
+    plain = StoryWords(memories=texts)  # type: ignore[arg-type]
+    cut = StoryWords(memories=texts, stemmer_of=Stemmers().of)  # type: ignore[arg-type]
+    assert await found(cut, "мечом") == [1]
+    assert await found(plain, "мечом") == []
+    assert await found(plain, "мельницам") == [1], "its beginning is long enough"
+    plain.close()
+    cut.close()
+
+
+async def test_a_story_that_turns_out_to_be_in_another_language_is_read_again(
+    texts: Texts, words: StoryWords
+) -> None:
+    texts.tell(*[TALK["en"]] * 20, "Das Schwert liegt im Brunnen.")
+    assert await found(words, "Schwertern") == []
+    texts.tell(*[TALK["de"]] * 79)
+    assert await found(words, "Schwertern") == [21]
+    assert len(await found(words, "castle")) == 10
+    read = texts.read
+    texts.tell("Noch ein Brunnen.")
+    assert await found(words, "Brunnens") == [101, 21]
+    assert texts.read == read + 1
+
+
+async def test_what_was_edited_or_deleted_is_cut_in_the_storys_language_too(
+    texts: Texts, words: StoryWords
+) -> None:
+    texts.tell(*[TALK["de"]] * 25, "Ein Drache.", "Ein Brunnen.")
+    assert await found(words, "Drachen") == [26]
+    texts.kept[26] = replace(texts.kept[26], text="Zwei Schwerter.")
+    del texts.kept[27]
+    words.forget([26, 27])
+    assert await found(words, "Drachen") == []
+    assert await found(words, "Schwert") == [26]
+    assert await found(words, "Brunnen") == []
+
+
+async def test_a_restart_cuts_words_as_before(texts: Texts, words: StoryWords) -> None:
+    for text in [*[TALK["fr"]] * 30, "Les épées.", *[TALK["en"]] * 30]:
+        texts.tell(text)
+        await found(words, "épée")
+    grown = await found(words, "épée")
+    words.drop()
+    assert await found(words, "épée") == grown == [31]
