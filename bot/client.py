@@ -33,6 +33,7 @@ from bot.core.types import Place
 from bot.errors import SettingsError
 from bot.library import ready_personas
 from cogs.answers import Asked, new_reference, report
+from cogs.approval import Decide
 from cogs.door import Identity, read_message
 from cogs.menu import Menu
 from cogs.permissions import require
@@ -236,6 +237,7 @@ class TroupeClient(commands.AutoShardedBot):
     async def setup_hook(self) -> None:
         """Logged in, not yet connected: cogs, and the commands' registration in the background."""
         self.add_view(Remembered(troupe=self.troupe))
+        self.add_dynamic_items(Decide)
         pictures = Pictures()
         for cog in make_cogs(
             troupe=self.troupe,

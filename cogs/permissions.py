@@ -36,6 +36,8 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "persona memories": Right.MODERATOR,
     "persona sleep": Right.MODERATOR,
     "persona wake": Right.MODERATOR,
+    "persona restrict": Right.MODERATOR,
+    "persona waiting": Right.MODERATOR,
     "persona list": Right.EVERYONE,
     "persona show": Right.EVERYONE,
     "lore add": Right.MODERATOR,

@@ -13,6 +13,7 @@ from bot.core.cards import TEMPERAMENTS
 from bot.core.types import Persona
 from bot.engine.audit import change
 from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.approval import ask_moderators
 from cogs.audit import note
 from cogs.card_form import (
     CHARACTER_PAGE,
@@ -30,7 +31,7 @@ from cogs.card_form import (
     value_of,
 )
 from cogs.names import Choices, here, persona_choices
-from cogs.permissions import moderators_by_default
+from cogs.permissions import Right, moderators_by_default, require, right_of
 from cogs.persona_character import SuggestCharacter, offer_character
 from cogs.persona_draft import DraftOffer, told
 from cogs.persona_files import CardFiles, PersonaFileCommands
@@ -42,6 +43,7 @@ from cogs.uploads import read_file
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
+    from cogs.scene import Announce
 
 VOICE_FIELDS: Final = frozenset({"description", "personality", "greeting", "examples"})
 """A change of these may make the replies that are replayed as style samples wrong."""
@@ -69,11 +71,13 @@ class Personas(
         troupe: Troupe,
         prepare_picture: PreparePicture,
         forget_picture: ForgetPicture,
+        announce: Announce,
         files: CardFiles,
         library: Library,
     ) -> None:
         super().__init__()
         self._troupe = troupe
+        self._announce = announce
         self._files = files
         self._library = library
         self._prepare_picture = prepare_picture
@@ -88,8 +92,16 @@ class Personas(
         space_id = place.space_id
 
         async def submit(answer: Asked, typed: Texts) -> None:
-            persona = await self._troupe.personas.create(space_id, **typed, by=answer.user.id)
+            moderator = await right_of(answer, self._troupe.options) >= Right.MODERATOR
+            await require(answer, self._troupe.options, "persona create")
+            persona = await self._troupe.personas.create(
+                space_id, **typed, by=answer.user.id, approved=moderator
+            )
             await note(self._troupe, answer, "persona create", persona.name)
+            if not moderator:
+                asked = await ask_moderators(self._troupe, answer, persona, self._announce)
+                await say(answer, f"**{persona.name}** waits for approval. {asked}")
+                return
             await say(
                 answer,
                 f"**{persona.name}** is ready. Next: `/scene start` in a channel. "

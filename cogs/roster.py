@@ -53,6 +53,7 @@ def make_cogs(
             troupe=troupe,
             prepare_picture=prepare_picture,
             forget_picture=forget_picture,
+            announce=announce,
             files=card_files,
             library=library,
         ),

@@ -81,6 +81,9 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         place = here(interaction)
         lacking = check_bot_may(interaction, place)
         found = await self._troupe.personas.find(place.space_id, persona) if persona else None
+        everybody = [found] if found else await self._troupe.personas.all(place.space_id)
+        if len(everybody) == 1:  # an only persona joins by itself
+            self._troupe.trust.approval.check_age(place, everybody[0])
         notice_id = await self._tell_channel(place, name)
         try:
             started = await self._troupe.scenes.start(
@@ -222,6 +225,7 @@ class Scenes(commands.GroupCog, name="scene", description="Role-plays in this ch
         place = here(interaction)
         lacking = check_bot_may(interaction, place)
         found = await self._troupe.personas.find(place.space_id, persona)
+        self._troupe.trust.approval.check_age(place, found)
         scene = await self._troupe.scenes.cast_add(place, found.id)
         await note(self._troupe, interaction, "scene cast add", f"{found.name} in {scene.name}")
         told = f"**{found.name}** joins “{scene.name}”.\n{lacking}".rstrip()

@@ -76,7 +76,7 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         told = f"`{key}` is now {_shown(key, values[key])} {where}."
         changed = change(_shown(key, before[key]), _shown(key, values[key]))
         await note(self._troupe, interaction, "settings set", f"{key} {where}: {changed}")
-        if key in ("moderator_roles", "gm_roles") and place.guild_id:
+        if key in ("moderator_roles", "gm_roles", "creator_roles") and place.guild_id:
             told = f"{told}\n{_ROLE_ADVICE}"
         await say(interaction, told)
 

@@ -46,7 +46,15 @@ class FakePersonas:
         return persona
 
     async def create(
-        self, space_id: int, *, name: str, greeting: str = "", examples: str = "", by: int, **card: str
+        self,
+        space_id: int,
+        *,
+        name: str,
+        greeting: str = "",
+        examples: str = "",
+        by: int,
+        approved: bool = True,
+        **card: str,
     ) -> Persona:
         if any(fold(known.name) == fold(name) for known in self.kept.values()):
             raise UserFacing(f"There is a persona called “{name}” already.")
@@ -292,6 +300,10 @@ class FakeTrust:
     def __init__(self) -> None:
         self.done: list[tuple[int, str, str]] = []
         self.audit = self
+        self.approval = self
+
+    def check_age(self, place: Place, persona: Persona) -> None:
+        pass
 
     async def note(self, place: Place, actor_id: int, action: str, detail: str = "") -> None:
         self.done.append((actor_id, action, detail))

@@ -198,7 +198,14 @@ class PersonaStore(Protocol):
 
     async def named(self, space_id: int, name: str) -> Persona | None: ...
 
-    async def of_space(self, space_id: int) -> list[Persona]: ...
+    async def of_space(self, space_id: int) -> list[Persona]:
+        """Those that do not wait for a moderator; `named` finds no others either."""
+
+    async def waiting(self, space_id: int) -> list[Persona]:
+        """Those that wait for a moderator, by name."""
+
+    async def approve(self, persona_id: int) -> Persona:
+        """It waits no longer. StorageError when it is gone."""
 
     async def samples(self, persona_id: int) -> list[StyleSample]:
         """All of them, of every place, oldest first."""

@@ -6,6 +6,7 @@ from bot.core.budgets import budgets
 from bot.core.types import Scratchpad
 from bot.engine.addressing import Addressing
 from bot.engine.aliases import Aliases
+from bot.engine.approval import Approval
 from bot.engine.audit import Audit
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation
@@ -259,6 +260,7 @@ def assemble(parts: Parts) -> Troupe:
     trust = Trust(
         channels=parts.channels,
         guard=guard,
+        approval=Approval(store=store.personas, channels=parts.channels),
         screening=Screening(guard=guard, notices=notices),
         sleep=Sleep(
             silence=silence,

@@ -57,12 +57,14 @@ class Personas:
         greeting: str = "",
         examples: str = "",
         by: int = NOBODY,
+        approved: bool = True,
     ) -> Persona:
-        """Make a persona from plain texts. `UserFacing` when the name is bad or taken."""
+        """Make a persona from plain texts. `UserFacing` when the name is bad or taken. One that is not
+        `approved` waits for a moderator, and nobody finds it until then."""
         card = cards.new_card(
             name=name, description=description, personality=personality, greeting=greeting, examples=examples
         )
-        return await self.add(space_id, card, by=by, name=name)
+        return await self.add(space_id, card, by=by, name=name, approved=approved)
 
     async def add(
         self,
@@ -73,6 +75,7 @@ class Personas:
         avatar: bytes | None = None,
         archive: bytes | None = None,
         name: str | None = None,
+        approved: bool = True,
     ) -> Persona:
         """Make a persona from the `data` object of a card V3, under another name than the card's if given.
         The archive that it came in is kept for its export."""
@@ -86,6 +89,7 @@ class Personas:
             temperament=cards.temperament(card),
             avatar=avatar,
             created_by=by,
+            approved=approved,
         )
         made = await self._store.create(persona)
         if archive is not None:
@@ -180,6 +184,13 @@ class Personas:
     async def picture(self, persona: Persona, url: str | None) -> Persona:
         """Remember where the persona's picture can be fetched."""
         stored = await self._store.update(replace(persona, avatar_url=url))
+        await self._tell_places(stored, self._conduct.load)
+        return stored
+
+    async def restrict(self, persona_id: int, *, age_restricted: bool) -> Persona:
+        """Whether it plays in age-restricted channels alone; elsewhere it says nothing from now on."""
+        persona = await self._get(persona_id)
+        stored = await self._store.update(replace(persona, age_restricted=age_restricted))
         await self._tell_places(stored, self._conduct.load)
         return stored
 

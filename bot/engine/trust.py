@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.core.trust import Channels
+from bot.engine.approval import Approval
 from bot.engine.audit import Audit
 from bot.engine.guarding import Guard
 from bot.engine.screening import Screening
@@ -18,5 +19,6 @@ class Trust:
     channels: Channels
     sleep: Sleep
     audit: Audit
+    approval: Approval
     guard: Guard
     screening: Screening

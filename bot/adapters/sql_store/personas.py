@@ -67,14 +67,26 @@ class SqlPersonas:
 
     async def named(self, space_id: int, name: str) -> Persona | None:
         """The one that has this name now, differences of case and width aside."""
-        found = await self._select(
-            sa.and_(personas.c.space_id == space_id, personas.c.folded_name == fold(name))
-        )
+        found = await self._select(sa.and_(_known_in(space_id), personas.c.folded_name == fold(name)))
         return found[0] if found else None
 
     async def of_space(self, space_id: int) -> list[Persona]:
-        """By name."""
-        return await self._select(personas.c.space_id == space_id)
+        """See the port. By name."""
+        return await self._select(_known_in(space_id))
+
+    async def waiting(self, space_id: int) -> list[Persona]:
+        """See the port."""
+        return await self._select(sa.and_(personas.c.space_id == space_id, ~personas.c.approved))
+
+    async def approve(self, persona_id: int) -> Persona:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> Persona:
+            change = sa.update(personas).where(personas.c.id == persona_id).values(approved=True)
+            await connection.execute(change)
+            return await _existing(connection, persona_id)
+
+        return await self._database.write(work)
 
     async def revisions(self, persona_id: int, limit: int = 100) -> list[PersonaRevision]:
         """See the port."""
@@ -213,6 +225,10 @@ async def _existing(connection: AsyncConnection, persona_id: int) -> Persona:
     if row is None:
         raise StorageError(f"Persona {persona_id} is not in the database.")
     return _persona_of(row)
+
+
+def _known_in(space_id: int) -> sa.ColumnElement[bool]:
+    return sa.and_(personas.c.space_id == space_id, personas.c.approved)
 
 
 def _name_taken(persona: Persona) -> NameTaken:
