@@ -34,6 +34,7 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "persona library": Right.MODERATOR,
     "persona remember": Right.MODERATOR,
     "persona memories": Right.MODERATOR,
+    "persona style": Right.MODERATOR,
     "persona sleep": Right.MODERATOR,
     "persona wake": Right.MODERATOR,
     "persona restrict": Right.MODERATOR,

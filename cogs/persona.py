@@ -38,6 +38,7 @@ from cogs.persona_files import CardFiles, PersonaFileCommands
 from cogs.persona_history import PersonaHistoryCommands
 from cogs.persona_library import Library, PersonaLibraryCommands
 from cogs.persona_past import PersonaPastCommands
+from cogs.persona_style import PersonaStyleCommands
 from cogs.persona_trust import PersonaTrustCommands
 from cogs.uploads import read_file
 
@@ -58,6 +59,7 @@ class Personas(
     PersonaHistoryCommands,
     PersonaLibraryCommands,
     PersonaPastCommands,
+    PersonaStyleCommands,
     PersonaTrustCommands,
     commands.GroupCog,
     name="persona",
