@@ -185,6 +185,8 @@ class PlaceActor:
     def _consider(self) -> None:
         """Start the reply of the persona whose turn it is when the waiting time of its addresses is over."""
         state = self.state
+        if not self._closing:
+            state.regroup()
         if state.reply or not state.pending or self._closing:
             return
         if state.scene is None or state.scene.paused:
@@ -197,10 +199,11 @@ class PlaceActor:
             self._nudge_after(wait)
             return
         persona_id = next_persona(state.pending)
-        batch = tuple(address for address in state.pending if address.persona_id == persona_id)
+        asked = [address for address in state.pending if address.persona_id == persona_id]
+        batch = tuple(sorted(asked, key=lambda address: (address.turn.created_at, address.turn.id)))
         state.pending = [address for address in state.pending if address.persona_id != persona_id]
         if persona_id in state.personas:
-            reply = RunningReply(self._conduct.freeze(state, batch), batch)
+            reply = RunningReply(self._conduct.freeze(state, batch), batch, nudge=self.nudge)
             state.reply = reply
             reply.task = asyncio.create_task(self._answer(reply), name=f"reply in {self.place.id}")
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -90,6 +91,21 @@ class RunningReply:
     committed: bool = False
     recalled: frozenset[int] = frozenset()
     """The memories that its prompt tells."""
+    waiting: bool = False
+    """Whether it waits for its turn with the language model."""
+    nudge: Callable[[], None] = lambda: None
+    """Has the place look whether somebody else should come before or with it."""
+
+    def waits(self) -> None:
+        """Its prompt is made; from now on it waits for the model."""
+        self.waiting = True
+        self.nudge()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Its turn has come: what comes now is answered after it."""
+        self.waiting = False
+        yield
 
     def shows(self, turn_ids: Collection[int], memory_ids: Collection[int]) -> bool:
         """Whether it is still in the making, from a prompt that holds one of these turns, a note of one, or
@@ -139,6 +155,17 @@ class PlaceState:
     """Members who were told of their cooldown since their last answer."""
     hold_until: datetime | None = None
     """No attempt before this: the model failed a moment ago."""
+
+    def regroup(self) -> None:
+        """A reply that waits for the model is made anew when others ask meanwhile: whoever has many replies
+        waiting elsewhere must not have their own channel wait with them."""
+        reply = self.reply
+        if reply is None or not reply.waiting or not reply.wanted or reply.committed:
+            return
+        answered = {address.turn.owner_id for address in reply.addresses}
+        if any(address.turn.owner_id not in answered for address in self.pending):
+            reply.cancel()
+            self.pending = [*self.pending, *reply.addresses]
 
     def forget_members(self) -> None:
         """Stop a reply in the making, and let go of what is known of members until the next load."""
