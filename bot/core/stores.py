@@ -265,6 +265,10 @@ class MemoryStore(Protocol):
     async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
         """Turn id to the id of the memory made with it; turns that are gone are left out."""
 
+    async def replaced_facts(self, turn_ids: Collection[int]) -> dict[int, list[Memory]]:
+        """All facts that come from each of these turns; only of turns at least one of whose facts another one
+        replaced."""
+
     async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
         """Texts that are further keys of memories, by memory id; where there are none it is left out."""
 

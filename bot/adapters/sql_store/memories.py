@@ -18,12 +18,17 @@ from bot.adapters.sql_store.memory_rows import (
     memories_by_ids,
     select_memories,
 )
-from bot.adapters.sql_store.tables import audience_members, audiences, erasures, memories
+from bot.adapters.sql_store.tables import audience_members, audiences, erasures, memories, memory_sources
 from bot.adapters.sql_store.trigger_rows import select_triggers
-from bot.core.types import Memory, MemoryDraft
+from bot.core.types import Memory, MemoryDraft, MemoryKind
 from bot.core.vectors import Vector
 
 _HEADS = "head:%"  # sources of the small head, which any other source is better than
+_FACTS = (
+    sa.select(memory_sources.c.turn_id, memories.c.id)
+    .join_from(memory_sources, memories, memories.c.id == memory_sources.c.memory_id)
+    .where(memories.c.kind == MemoryKind.FACT.value)
+)
 _LEAVING = sa.select(erasures.c.memory_id).where(erasures.c.erased_at.is_(None))
 
 
@@ -56,6 +61,28 @@ class SqlMemories:
             return found
 
         return await self._database.read(work)
+
+    async def replaced_facts(self, turn_ids: Collection[int]) -> dict[int, list[Memory]]:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> dict[int, list[Memory]]:
+            ended: set[int] = set()
+            for some in portions(turn_ids):
+                which = _FACTS.where(
+                    memory_sources.c.turn_id.in_(some), memories.c.superseded_by.is_not(None)
+                )
+                ended.update(row.turn_id for row in await connection.execute(which))
+            made: dict[int, list[int]] = {}
+            for some in portions(ended):
+                for turn_id, fact_id in await connection.execute(
+                    _FACTS.where(memory_sources.c.turn_id.in_(some))
+                ):
+                    made.setdefault(turn_id, []).append(fact_id)
+            ids = {fact_id for facts in made.values() for fact_id in facts}
+            facts = {fact.id: fact for fact in await memories_by_ids(connection, ids)}
+            return {turn_id: [facts[fact_id] for fact_id in found] for turn_id, found in made.items()}
+
+        return await self._database.read(work, snapshot=True)
 
     async def audiences_with(self, persona_id: int) -> tuple[int, ...]:
         """Ids of the sets of witnesses that this persona belongs to, ascending."""
