@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 import discord
+from discord import app_commands
 
 from bot.errors import UserFacing
 from cogs.answers import Asked
@@ -14,6 +15,9 @@ from cogs.names import here
 
 if TYPE_CHECKING:
     from bot.engine.options import Options
+
+Channel = app_commands.AppCommandChannel | app_commands.AppCommandThread
+"""A channel or thread that was chosen in a command, with what the asker may do there."""
 
 
 class Right(IntEnum):
@@ -56,6 +60,8 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "scene end": Right.GAME_MASTER,
     "scene cast add": Right.GAME_MASTER,
     "scene cast remove": Right.GAME_MASTER,
+    "scene share": Right.MODERATOR,
+    "scene unshare": Right.MODERATOR,
     "scene list": Right.EVERYONE,
     "scene show": Right.EVERYONE,
     "alias use": Right.EVERYONE,
@@ -76,6 +82,7 @@ RIGHTS: Final[Mapping[str, Right]] = {
     "privacy forget-me": Right.EVERYONE,
     "privacy opt-out": Right.EVERYONE,
     "privacy opt-in": Right.EVERYONE,
+    "usage": Right.EVERYONE,
     "help": Right.EVERYONE,
 }
 """`/memory search`, `who` and `forget` show and take from a plain member only what is the member's own."""
@@ -145,6 +152,16 @@ async def right_of(interaction: Asked, options: Options) -> Right:
     if roles & _role_ids(values["gm_roles"].value):
         return Right.GAME_MASTER
     return Right.EVERYONE
+
+
+async def require_in(interaction: Asked, options: Options, channel: Channel) -> None:
+    """`UserFacing` when the asker does not moderate another channel of the server."""
+    if channel.permissions.manage_channels or channel.permissions.administrator:
+        return
+    values = await options.effective(here(interaction).space_id, channel.id)
+    roles = {role.id for role in getattr(interaction.user, "roles", ())}
+    if not channel.permissions.view_channel or not roles & _role_ids(values["moderator_roles"].value):
+        raise UserFacing(f"You are no moderator in <#{channel.id}>. Please ask somebody who is.")
 
 
 async def require(interaction: Asked, options: Options, name: str) -> None:

@@ -21,6 +21,7 @@ from cogs.greetings import TakeBack, greeting_buttons
 from cogs.names import Choices, cast_choices, find_scene, here, persona_choices, scene_choices
 from cogs.permissions import moderators_by_default
 from cogs.privacy import Remembered
+from cogs.scene_share import SceneShareCommands
 
 if TYPE_CHECKING:
     from bot.engine.scenes import SceneView
@@ -42,7 +43,7 @@ REMEMBERED: Final = "-# From now on this scene is remembered, until it is paused
 
 
 @app_commands.default_permissions(moderators_by_default())
-class Scenes(commands.GroupCog, name="scene", description="Role-plays in this channel"):
+class Scenes(SceneShareCommands, commands.GroupCog, name="scene", description="Role-plays in this channel"):
     """Thin: words and checks; the engine keeps the scenes."""
 
     cast = app_commands.Group(name="cast", description="Who is in the scene")

@@ -15,6 +15,7 @@ from cogs.audit import note, show_log
 from cogs.bot_rights import bot_lacks
 from cogs.names import Choices, here, matching
 from cogs.permissions import moderators_by_default
+from cogs.scene_share import told
 
 if TYPE_CHECKING:
     from bot.engine.options import OptionValue
@@ -48,6 +49,7 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         ]
         if values["asleep"].value == "yes":
             lines.insert(0, "😴 **The personas are asleep**: nobody answers until `/persona wake`.")
+        lines += told(await self._troupe.trust.sharing.around(place), place)
         lines.append("")
         lines += [
             f"{'✅' if line.ok else '⚠️'} {line.name}: {line.text}" for line in await self._troupe.health()
@@ -73,12 +75,12 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         await self._troupe.options.set(place.space_id, place_id, key, value)
         values = await self._troupe.options.effective(place.space_id, place_id or None)
         where = "in this channel" if only_here else "everywhere here"
-        told = f"`{key}` is now {_shown(key, values[key])} {where}."
+        answer = f"`{key}` is now {_shown(key, values[key])} {where}."
         changed = change(_shown(key, before[key]), _shown(key, values[key]))
         await note(self._troupe, interaction, "settings set", f"{key} {where}: {changed}")
         if key in ("moderator_roles", "gm_roles", "creator_roles") and place.guild_id:
-            told = f"{told}\n{_ROLE_ADVICE}"
-        await say(interaction, told)
+            answer = f"{answer}\n{_ROLE_ADVICE}"
+        await say(interaction, answer)
 
     @app_commands.command(description="What moderators did here, newest first")
     async def log(self, interaction: Asked) -> None:

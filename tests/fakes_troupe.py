@@ -301,6 +301,10 @@ class FakeTrust:
         self.done: list[tuple[int, str, str]] = []
         self.audit = self
         self.approval = self
+        self.sharing = self
+
+    async def around(self, place: Place) -> list[object]:
+        return []
 
     def check_age(self, place: Place, persona: Persona) -> None:
         pass

@@ -48,6 +48,7 @@ from bot.engine.retention import Retention
 from bot.engine.samples import Samples
 from bot.engine.scenes import Scenes
 from bot.engine.screening import Screening
+from bot.engine.sharing import Sharing
 from bot.engine.silence import Silence
 from bot.engine.sleeping import Sleep
 from bot.engine.slots import FairSlots
@@ -58,6 +59,7 @@ from bot.engine.thrift import Thrift
 from bot.engine.troupe import Troupe
 from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
+from bot.engine.usage import Usage
 
 
 def assemble(parts: Parts) -> Troupe:
@@ -94,7 +96,9 @@ def assemble(parts: Parts) -> Troupe:
 
     pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=wake_indexer)
     recent = RecentVectors()
+    sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
     recaller = Recaller(
+        sharing=sharing,
         recent=recent,
         pasts=pasts,
         memories=store.memories,
@@ -261,6 +265,7 @@ def assemble(parts: Parts) -> Troupe:
         channels=parts.channels,
         guard=guard,
         approval=Approval(store=store.personas, channels=parts.channels),
+        sharing=sharing,
         screening=Screening(guard=guard, notices=notices),
         sleep=Sleep(
             silence=silence,
@@ -309,6 +314,7 @@ def assemble(parts: Parts) -> Troupe:
             now=now,
         ),
         relations=relations,
+        usage=Usage(store=store.usage, limits=limits, personas=store.personas, spending=spending),
         explainer=explainer,
         replies=Replies(
             turns=store.turns,
@@ -344,6 +350,7 @@ def assemble(parts: Parts) -> Troupe:
             store=store.privacy,
             scenes=store.scenes,
             settings=store.settings,
+            usage=store.usage,
             options=options,
             now=now,
         ),

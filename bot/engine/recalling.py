@@ -22,8 +22,10 @@ from bot.core.strategies import SourceStats, Strategy
 from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
+from bot.engine.outdated import outdated
 from bot.engine.pasts import Pasts
 from bot.engine.recent_vectors import RecentVectors
+from bot.engine.sharing import Sharing
 from bot.engine.story_words import StoryWords
 from bot.errors import SearchIndexError
 
@@ -62,12 +64,16 @@ class Recollection:
     """The chosen memories, as far as the persona knows: replaced only by what it witnessed."""
     until: Mapping[int, datetime] = field(default_factory=dict)
     """When those of them that a newer one replaced ceased to hold."""
+    partly: Mapping[int, datetime] = field(default_factory=dict)
+    """The same of turns only some of which was replaced."""
     heard: Vector | None = None
     """The emotion of the members' last words; None when the encoder is not there yet."""
     query: Query | None = None
     strategy: Strategy = Strategy.BALANCED
     aside: Memory | None = None
     """What came to mind by itself."""
+    language: str = ""
+    """The story's, as `bot.core.languages` names it."""
 
     @property
     def told(self) -> frozenset[int]:
@@ -105,8 +111,10 @@ class Recaller:
         words: StoryWords,
         recent: RecentVectors | None = None,
         pasts: Pasts | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         self._pasts = pasts
+        self._sharing = sharing
         self._memories = memories
         self._index = index
         self._encoder = encoder
@@ -132,10 +140,16 @@ class Recaller:
         by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
         pool = await self._pool(asked, vector, by_feeling)
         pool = _joined(pool, await self._past(wanted.persona_id, asked, vector, by_feeling))
+        scopes = [asked.scope, *await self._shared(asked.scope)]
+        for scope in scopes[1:]:
+            pool = _joined(pool, await self._elsewhere(scope, asked.text, vector, by_feeling))
         query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
         ranked = rank(pool.candidates, query, wanted.settings, self._stats)
         self._stats = observe(pool.candidates, query, self._stats)
-        newer = await self._newer(pool.memories, asked.scope)
+        old = await outdated(
+            self._memories, pool.memories, lambda one: any(_inside(one, at) for at in scopes)
+        )
+        newer = await self._newer(pool.memories, scopes) | old.replaced
         ranked = with_newer(ranked, newer)
         shown = {turn.id for turn in wanted.shown}
         choice = choose(
@@ -151,11 +165,13 @@ class Recaller:
         return Recollection(
             choice=choice,
             memories={item.memory_id: _as_known(known[item.memory_id], newer) for item in choice.items},
-            until={old: holds.created_at for old, holds in newer.items()},
+            until={past: holds.created_at for past, holds in newer.items()},
+            partly=old.partly,
             heard=heard,
             query=query,
             strategy=wanted.settings.strategy,
             aside=await self._aside(wanted, asked.scope, pool, choice),
+            language=self._words.language_of(wanted.scene.story_id),
         )
 
     def _felt(self, meant: Vector | None) -> Vector | None:
@@ -194,9 +210,10 @@ class Recaller:
         vector, asked = await asyncio.gather(self._vector(text), self._ask(scene, text, audiences))
         pool = await self._pool(asked, vector, None)
         ranked = rank(pool.candidates, Query(text, pool.ceiling, pool.ceiling_context))
-        newer = await self._newer(pool.memories, asked.scope)
+        old = await outdated(self._memories, pool.memories, lambda one: _inside(one, asked.scope))
+        newer = await self._newer(pool.memories, [asked.scope]) | old.replaced
         known = pool.memories | {memory.id: memory for memory in newer.values()}
-        until = {old: holds.created_at for old, holds in newer.items()}
+        until = {past: holds.created_at for past, holds in newer.items()}
         return [
             (known[item.memory_id], item.score, until.get(item.memory_id))
             for item in with_newer(ranked, newer)[:limit]
@@ -263,10 +280,19 @@ class Recaller:
         scope = await self._pasts.scope(persona_id, asked.scope.audience_ids) if self._pasts else None
         if scope is None or not scope.audience_ids:
             return None
-        found = await self._by_words(scope, asked.text)
-        return await self._pool(_Asked(scope, asked.text, found), vector, emotion)
+        return await self._elsewhere(scope, asked.text, vector, emotion)
 
-    async def _newer(self, memories: Mapping[int, Memory], scope: Scope) -> dict[int, Memory]:
+    async def _shared(self, scope: Scope) -> list[Scope]:
+        """Stories of other channels that a moderator linked to this one."""
+        return await self._sharing.scopes(scope.place_id, scope.audience_ids) if self._sharing else []
+
+    async def _elsewhere(
+        self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None
+    ) -> _Pool:
+        found = await self._by_words(scope, text)
+        return await self._pool(_Asked(scope, text, found), vector, emotion)
+
+    async def _newer(self, memories: Mapping[int, Memory], scopes: Sequence[Scope]) -> dict[int, Memory]:
         """What holds now instead of memories that were replaced, as far as it may be seen: for somebody who
         never heard the newer, the older is still true."""
         known, asked = dict(memories), set[int]()
@@ -277,7 +303,7 @@ class Recaller:
                 return newest_in_line(known)
             asked |= missing
             found = await self._memories.by_ids(missing)
-            known |= {memory.id: memory for memory in found if _inside(memory, scope)}
+            known |= {one.id: one for one in found if any(_inside(one, scope) for scope in scopes)}
 
     async def _near(self, scope: Scope, vector: Vector | None, emotion: Vector | None) -> dict[int, IndexHit]:
         if vector is None:

@@ -9,6 +9,7 @@ from bot.engine.approval import Approval
 from bot.engine.audit import Audit
 from bot.engine.guarding import Guard
 from bot.engine.screening import Screening
+from bot.engine.sharing import Sharing
 from bot.engine.sleeping import Sleep
 
 
@@ -22,3 +23,4 @@ class Trust:
     approval: Approval
     guard: Guard
     screening: Screening
+    sharing: Sharing
