@@ -46,10 +46,11 @@ class _Past:
     sentences: Sentences
     now: datetime
 
-    def drafts(self, count: int) -> Iterator[TurnDraft]:
-        """Members and the persona by turns, the places one after the other, the last an hour ago."""
+    def drafts(self, count: int, order: Sequence[int] | None) -> Iterator[TurnDraft]:
+        """Members and the persona by turns, the places one after the other (or in the order given), the
+        last an hour ago."""
         for number in range(count):
-            scene = self.scenes[number % len(self.scenes)]
+            scene = self.scenes[number % len(self.scenes) if order is None else order[number]]
             speaks = (number // len(self.scenes)) % 2 == 1
             name, owner = MEMBERS[number // (2 * len(self.scenes)) % len(MEMBERS)]
             yield TurnDraft(
@@ -67,11 +68,21 @@ class _Past:
             )
 
 
-async def fill(folder: Path, places: Sequence[Place], memories: int, *, seed: int = 1) -> None:
-    """Make a guild with a persona, a scene in each place and so many memories; all is covered and indexed."""
+async def fill(
+    folder: Path,
+    places: Sequence[Place],
+    memories: int,
+    *,
+    seed: int = 1,
+    order: Sequence[int] | None = None,
+) -> None:
+    """Make a guild with a persona, a scene in each place and so many memories; all is covered and indexed.
+
+    `order` gives for each memory the position of its place; without it they take turns.
+    """
     async with open_store(folder / DATABASE) as store:
         past = await _begin(store, places, Sentences(seed))
-        await _say_everything(store, past, memories)
+        await _say_everything(store, past, memories, order)
         for scene in past.scenes:
             await _take_notes(store, scene)
         await _index(store, folder, places[0].space_id, memories, seed)
@@ -112,9 +123,9 @@ async def _begin(store: SqlStore, places: Sequence[Place], sentences: Sentences)
     return _Past(scenes, persona, sentences, now)
 
 
-async def _say_everything(store: SqlStore, past: _Past, count: int) -> None:
+async def _say_everything(store: SqlStore, past: _Past, count: int, order: Sequence[int] | None) -> None:
     waiting: list[PostEntry] = []
-    for number, draft in enumerate(past.drafts(count), 1):
+    for number, draft in enumerate(past.drafts(count, order), 1):
         waiting.append(PostEntry(draft))
         if len(waiting) == _BATCH or number == count:
             await store.turns.commit(waiting)

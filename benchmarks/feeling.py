@@ -24,22 +24,16 @@ import numpy.typing as npt
 
 from benchmarks._encoding import say
 from benchmarks._feelings import KINDS, Asked, Character, read
-from bot.adapters.embedder import make_encoder
-from bot.adapters.emotion_head import EmotionHead
-from bot.adapters.lance_index import LanceIndex
-from bot.adapters.sql_store import SqlStore, open_store
+from benchmarks._recalling import Memory, draft, given, open_memory, unstored
 from bot.core import cards
 from bot.core.candidates import DEFAULT_WEIGHT, RecallSettings
 from bot.core.mood import Mood, at_rest, update
-from bot.core.ports import EmotionScorer, Encoder
 from bot.core.stores import PostEntry
 from bot.core.strategies import Strategy
-from bot.core.types import Memory, Persona, Place, Scene, Turn, TurnDraft, TurnKind
+from bot.core.types import Memory as Remembered
+from bot.core.types import Persona, Place, Scene, Turn
 from bot.core.vectors import Vector
-from bot.engine.indexing import Indexer
-from bot.engine.recalling import Recaller, Recollection, Wanted
-from bot.engine.recent_vectors import RecentVectors
-from bot.engine.story_words import StoryWords
+from bot.engine.recalling import Recollection, Wanted
 
 SPACE: Final = 1
 FIRST: Final = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)
@@ -48,7 +42,6 @@ BASELINE: Final = Strategy.SEMANTIC_ONLY.value
 UNFELT: Final = "balanced_without_feeling"
 """`balanced` with `emotion_weight` 0, which a comforting persona takes."""
 RESAMPLES: Final = 10_000
-_MEMBER: Final = 901
 _MOST: Final = 20
 _MISSED: Final = 1_000
 
@@ -80,9 +73,9 @@ async def _run(
     places: dict[str, dict[str, list[int]]] = {kind: {name: [] for name in settings} for kind in KINDS}
     with tempfile.TemporaryDirectory(prefix="troupe-") as folder:
         async with AsyncExitStack() as stack:
-            bank = await _Bank.open(Path(folder), model, stack)
+            memory = await open_memory(Path(folder), model, stack)
             for number, character in enumerate(characters, 1):
-                remembering = await bank.remember(character, number)
+                remembering = await _remember(memory, character, number)
                 for asked in character.queries:
                     found = await remembering.places_of_gold(asked, settings)
                     for name, place in found.items():
@@ -125,93 +118,49 @@ def _difference(found: Sequence[int], base: Sequence[int]) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class _Bank:
-    """The shipped parts, open on an empty folder."""
-
-    store: SqlStore
-    encoder: Encoder
-    head: EmotionScorer
-    indexer: Indexer
-    recaller: Recaller
-    recent: RecentVectors
-
-    @classmethod
-    async def open(cls, folder: Path, model: str, stack: AsyncExitStack) -> _Bank:
-        encoder = await stack.enter_async_context(make_encoder(model, threads=1))
-        say("loading the embedding model")
-        await encoder.load()
-        head = EmotionHead.load(encoder.id)
-        if head is None:
-            raise SystemExit(f"there is no emotion head for {encoder.id}")
-        store = await stack.enter_async_context(open_store(folder / "feeling.sqlite3"))
-        index = await stack.enter_async_context(
-            LanceIndex.open(folder / "index", encoder_id=encoder.id, dimensions=encoder.dimensions)
-        )
-        recent = RecentVectors()
-        indexer = Indexer(
-            memories=store.memories,
-            index=index,
-            encoder=encoder,
-            scorer=head,
-            felt=lambda place_id, feelings: None,
-            erase_bytes=store.erase_bytes,
-            now=lambda: datetime.now(UTC),
-        )
-        recaller = Recaller(
-            memories=store.memories,
-            index=index,
-            encoder=encoder,
-            scorer=head,
-            words=StoryWords(memories=store.memories),
-            recent=recent,
-        )
-        return cls(store, encoder, head, indexer, recaller, recent)
-
-    async def remember(self, character: Character, number: int) -> _Remembering:
-        """A scene of the persona in which everything was said."""
-        card = cards.new_card(
-            name=character.name, description=character.description, personality="", greeting="", examples=""
-        )
-        persona = await self.store.personas.create(
-            Persona(id=0, space_id=SPACE, name=character.name, card=card, temperament=cards.temperament(card))
-        )
-        place = Place(number, SPACE, f"place-{number}")
-        scene = await self.store.scenes.start(
-            place, name="Long evenings", location="", situation="", story=None, after=1
-        )
-        scene = await self.store.scenes.join(scene.id, persona.id)
-        drafts = [
-            _draft(scene, persona, told.speaker, told.text, FIRST + APART * at)
-            for at, told in enumerate(character.memories)
-        ]
-        await self.store.turns.commit([PostEntry(draft) for draft in drafts])
-        await self.indexer.catch_up()
-        turns = await self.store.turns.uncovered(scene.id, len(drafts))
-        made = await self.store.memories.of_turns([turn.id for turn in turns])
-        ids = [made[turn.id] for turn in sorted(turns, key=lambda turn: turn.created_at)]
-        later = FIRST + APART * len(drafts)
-        example = (await self.store.memories.by_ids(ids[:1]))[0]
-        return _Remembering(self, character, persona, scene, ids, later, example)
+async def _remember(memory: Memory, character: Character, number: int) -> _Remembering:
+    """A scene of the persona in which everything was said."""
+    card = cards.new_card(
+        name=character.name, description=character.description, personality="", greeting="", examples=""
+    )
+    persona = await memory.store.personas.create(
+        Persona(id=0, space_id=SPACE, name=character.name, card=card, temperament=cards.temperament(card))
+    )
+    place = Place(number, SPACE, f"place-{number}")
+    scene = await memory.store.scenes.start(
+        place, name="Long evenings", location="", situation="", story=None, after=1
+    )
+    scene = await memory.store.scenes.join(scene.id, persona.id)
+    drafts = [
+        draft(scene, persona, told.speaker, told.text, FIRST + APART * at)
+        for at, told in enumerate(character.memories)
+    ]
+    await memory.store.turns.commit([PostEntry(one) for one in drafts])
+    await memory.indexer.catch_up()
+    turns = await memory.store.turns.uncovered(scene.id, len(drafts))
+    made = await memory.store.memories.of_turns([turn.id for turn in turns])
+    ids = [made[turn.id] for turn in sorted(turns, key=lambda turn: turn.created_at)]
+    example = (await memory.store.memories.by_ids(ids[:1]))[0]
+    return _Remembering(memory, character, persona, scene, ids, FIRST + APART * len(drafts), example)
 
 
 @dataclass(frozen=True)
 class _Remembering:
     """A persona that is asked after everything was said."""
 
-    bank: _Bank
+    memory: Memory
     character: Character
     persona: Persona
     scene: Scene
     memory_ids: Sequence[int]
     now: datetime
-    example: Memory
+    example: Remembered
 
     async def places_of_gold(self, asked: Asked, settings: Mapping[str, RecallSettings]) -> dict[str, int]:
         """The place of the wanted memory by each strategy, from 1; 1,000 where it is not recalled."""
         before, mood = await self._heard(asked.before)
         query = self._turn(asked.text, -len(before) - 1, self.now)
-        vector = await self.bank.recaller.vector_of([query])
+        vector = await self.memory.recaller.vector_of([query])
         places = {}
         for name, one in settings.items():
             found = await self._recall(query, before, mood, one, vector)
@@ -233,45 +182,23 @@ class _Remembering:
             cooling=frozenset(),
             cost=lambda item: 1,
         )
-        return await self.bank.recaller.recall(wanted, _done(vector))
+        return await self.memory.recaller.recall(wanted, given(vector))
 
     async def _heard(self, lines: Sequence[str]) -> tuple[list[Turn], Mood]:
         """The turns just before a query, and the mood they leave behind, a minute between them."""
         temperament = self.persona.temperament
         mood = at_rest(temperament, self.now - timedelta(minutes=len(lines)))
-        vectors = await self.bank.encoder.embed_passages(
+        vectors = await self.memory.encoder.embed_passages(
             [f"{self.character.member}: {text}" for text in lines]
         )
         turns = []
         for number, (text, vector) in enumerate(zip(lines, vectors, strict=True), 1):
             moment = self.now - timedelta(minutes=len(lines) - number)
             turns.append(self._turn(text, -number, moment))
-            self.bank.recent.keep(replace(self.example, id=-number, turn_id=-number), vector)
-            heard = self.bank.head.scores(vector[None])[0]
+            self.memory.recent.keep(replace(self.example, id=-number, turn_id=-number), vector)
+            heard = self.memory.head.scores(vector[None])[0]
             mood = update(mood, temperament=temperament, heard=heard, now=moment)
         return turns, mood
 
     def _turn(self, text: str, number: int, moment: datetime) -> Turn:
-        draft = _draft(self.scene, self.persona, self.character.member, text, moment)
-        return Turn(**{name: getattr(draft, name) for name in TurnDraft.__dataclass_fields__}, id=number)
-
-
-async def _done(vector: Vector | None) -> Vector | None:
-    return vector
-
-
-def _draft(scene: Scene, persona: Persona, speaker: str, text: str, moment: datetime) -> TurnDraft:
-    own = speaker == persona.name
-    return TurnDraft(
-        space_id=scene.space_id,
-        place_id=scene.place_id,
-        scene_id=scene.id,
-        story_id=scene.story_id,
-        owner_id=0 if own else _MEMBER,
-        speaker=speaker,
-        text=text,
-        kind=TurnKind.IN_CHARACTER,
-        created_at=moment,
-        witnesses=(persona.id,),
-        persona_id=persona.id if own else None,
-    )
+        return unstored(draft(self.scene, self.persona, self.character.member, text, moment), number)
