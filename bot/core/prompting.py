@@ -57,20 +57,23 @@ class Note:
     earlier: bool = False
     until: datetime | None = None
     """When the newer one came to hold, where that is known."""
+    partly: bool = False
+    """Only some of what it says was replaced."""
     owner_id: int = NOBODY
     """The member who said it: of several with one name each has a tag of their own."""
 
     @classmethod
-    def of(cls, memory: Memory, *, until: datetime | None = None) -> Note:
-        """Return the note of a stored memory; `until` when another replaced it."""
+    def of(cls, memory: Memory, *, until: datetime | None = None, partly: datetime | None = None) -> Note:
+        """Return the note of a stored memory; `until` when another replaced it, `partly` some of it."""
         return cls(
             text=memory.text,
             when=memory.created_at,
             speaker=memory.speaker,
             kind=memory.kind,
             story_time=memory.story_time,
-            earlier=memory.superseded_by is not None or until is not None,
-            until=until,
+            earlier=memory.superseded_by is not None or until is not None or partly is not None,
+            until=until or partly,
+            partly=partly is not None and until is None,
             owner_id=memory.owner_ids[0] if memory.turn_id and memory.owner_ids else NOBODY,
         )
 
@@ -355,7 +358,8 @@ def _fitting(given: ReplyScene, room: int, count: Count) -> list[Note]:
 
 
 def _note_line(note: Note, given: ReplyScene) -> str:
-    tag = f"[{earlier(note.until, given.now)}] " if note.earlier else ""
+    part = "in part " if note.partly else ""
+    tag = f"[{part}{earlier(note.until, given.now)}] " if note.earlier else ""
     when = dated(note.when, given.now, one_line(note.story_time))
     if note.kind is MemoryKind.CANON:  # when a past was typed in says nothing
         when = one_line(note.story_time) or "long ago"

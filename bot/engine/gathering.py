@@ -165,7 +165,11 @@ def _with_kept(given: ReplyScene, request: ReplyRequest, kept: Always, voice: Vo
 
 def _with_memories(given: ReplyScene, found: Recollection) -> ReplyScene:
     notes = [
-        Note.of(found.memories[item.memory_id], until=found.until.get(item.memory_id))
+        Note.of(
+            found.memories[item.memory_id],
+            until=found.until.get(item.memory_id),
+            partly=found.partly.get(item.memory_id),
+        )
         for item in found.choice.items
     ]
     aside = Note.of(found.aside) if found.aside else None

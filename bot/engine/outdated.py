@@ -15,7 +15,7 @@ from bot.core.types import Memory
 class Outdated:
     """By the ids of the turns' memories."""
 
-    replaced: Mapping[int, Memory] = field(default_factory=dict)
+    replaced: dict[int, Memory] = field(default_factory=dict)
     """All that was made of the turn is replaced: by this, in the end."""
     partly: Mapping[int, datetime] = field(default_factory=dict)
     """Only some of it is, since then."""

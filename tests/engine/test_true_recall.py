@@ -138,6 +138,9 @@ async def test_c36_the_newer_fact_wins_and_the_older_says_until_when(
         assert [line.split(" is called ")[1] for line in shown] == ["Storm.", "Ember; Storm died."]
         assert "[earlier, until 4 days ago]" in shown[0]
         assert "earlier" not in shown[1]
+        turns = [line for line in (await last_notes(stage)).split("\n") if "my horse is called Storm" in line]
+        assert len(turns) == 1, "the words themselves are recalled too"
+        assert turns[0].startswith("- [earlier, until 4 days ago] 9 days ago"), turns
         found = await stage.troupe.memories.search(TAVERN, "Alice's horse is called Storm")
         marks = {one.memory.text: one.earlier for one in found if one.memory.kind is MemoryKind.FACT}
         assert marks == {
