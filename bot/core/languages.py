@@ -63,9 +63,22 @@ _ASKING: Final = {
     "fa": "کجا کی چه چرا چطور آیا",
     "hi": "कहाँ कौन कब क्यों कैसे क्या",
 }
+LANGUAGES: Final = (*_WORDS, "ja", "ko", "th", "zh")
+"""All that can be told, by their codes."""
 _MINE: Final = {name: frozenset(fold(words).split()) for name, words in _WORDS.items()}
 _SMALL: Final = {name: own | frozenset(fold(_ASKING.get(name, "")).split()) for name, own in _MINE.items()}
-_WORD = re.compile(r"[^\W\d_]+")
+_SCRIPTS: Final = {
+    "ja": "\u3040-\u30ff",
+    "ko": "\uac00-\ud7af\u1100-\u11ff",
+    "th": "\u0e00-\u0e7f",
+    "zh": "\u4e00-\u9fff",
+}
+_UNSPACED: Final = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
+"""Scripts that are a language's own, or nearly; what a word is, nobody can see."""
+_WORD = re.compile(rf"[^\W\d_{''.join(_SCRIPTS.values())}]+")
+_LETTERS_A_WORD: Final = 2
+_KANA: Final = 0.1
+"""So much kana beside Han makes Japanese."""
 _FEWEST_WORDS: Final = 40
 _FEWEST_HITS: Final = 8
 _LEAST_SHARE: Final = 0.1
@@ -93,6 +106,7 @@ class Votes:
         self._texts = 0
         self._words = 0
         self._hits: Counter[str] = Counter()
+        self._letters: Counter[str] = Counter()
 
     @property
     def settled(self) -> bool:
@@ -112,6 +126,8 @@ class Votes:
 
     def _count(self, text: str) -> None:
         said = text[:_CHARACTERS]
+        for name, letters in _UNSPACED.items():
+            self._letters[name] += len(letters.findall(said))
         words = _WORD.findall(fold(said))
         self._words += len(words)
         for name, own in _MINE.items():
@@ -119,10 +135,19 @@ class Votes:
                 self._hits[name] += hits
 
     def _judged(self) -> str:
-        """Return the language of the most small words, if there are enough of them."""
+        """Return the language of the most letters without spaces, or of the most small words, if enough."""
+        unspaced = self._letters.total() / _LETTERS_A_WORD
+        if unspaced >= max(_FEWEST_WORDS, self._words):
+            return self._of_letters()
         if self._words < _FEWEST_WORDS:
             return UNKNOWN
         name, hits = max(self._hits.items(), key=lambda item: item[1], default=(UNKNOWN, 0))
         if hits >= _FEWEST_HITS and hits >= _LEAST_SHARE * self._words:
             return name
         return OTHER if self._words >= _ENOUGH_WORDS else UNKNOWN
+
+    def _of_letters(self) -> str:
+        letters = Counter(self._letters)
+        if letters["ja"] > _KANA * letters["zh"]:
+            letters["ja"] += letters.pop("zh", 0)
+        return letters.most_common(1)[0][0]

@@ -13,10 +13,12 @@ from bot.core.budgets import Budgets, budgets, cut_to
 from bot.core.cards import greetings
 from bot.core.character import trait_lines
 from bot.core.chat import ChatMessage
+from bot.core.date_words import date_words
 from bot.core.dates import dated, earlier
 from bot.core.fences import quoted
+from bot.core.languages import OTHER, UNKNOWN
 from bot.core.macros import Macros, expand
-from bot.core.names import label_text
+from bot.core.names import label_text, with_former
 from bot.core.persona_text import PersonaText, persona_text
 from bot.core.scratchpad import one_line
 from bot.core.templates import Prompts
@@ -40,7 +42,8 @@ LONGEST_NOTE: Final = 600
 _LONGEST_ANSWERED: Final = 4000
 _SHORTEST_ANSWERED: Final = 160
 _MOST_PRESENT: Final = 16
-_SAID: Final[Mapping[MemoryKind, str]] = {MemoryKind.TURN: "", MemoryKind.REFLECTION: "a thought of "}
+_NOT_HINTED: Final = frozenset({UNKNOWN, OTHER, "en"})
+"""Where the English of the notes cannot draw a persona out of its language, or nobody knows."""
 CALM: Final = "calm"
 """The mood that needs no mention."""
 
@@ -123,6 +126,8 @@ class ReplyScene:
     start_id: int = 0
     """The `start_id` of the last prompt of this place and persona; 0 at first."""
     lore: PlacedLore = NO_LORE
+    language: str = ""
+    """The story's, as `bot.core.languages` names it: what notes say of dates and speakers is said in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +314,9 @@ def _notes(given: ReplyScene, prompts: Prompts, budgets: Budgets, count: Count) 
     after = expand(given.persona.text("post_history_instructions"), macros).strip()
     mood, relations = one_line(given.mood), one_line(given.relations)
     present = _present(given)
-    hints = map(one_line, [*given.hints, cut_to(after, budgets.last, count)])
+    hints = [one_line(hint) for hint in (*given.hints, cut_to(after, budgets.last, count))]
+    if given.language not in _NOT_HINTED:
+        hints.append(prompts.fill("hints.language"))
     lore = "\n".join(f"- {_indented(text)}" for text in given.lore.fired)
     return {
         "lore": prompts.fill("notes.lore", lore=lore) if lore else "",
@@ -328,7 +335,7 @@ def _present(given: ReplyScene) -> list[str]:
     spoke = {given.roster.label(turn): turn.id for turn in (*given.history, *given.answering)}
     latest = sorted((name for name in given.roster.members if name in spoke), key=lambda name: spoke[name])
     kept = set(latest[-_MOST_PRESENT:])
-    personas = [label_text(persona.name) for persona in given.cast]
+    personas = [with_former(persona) for persona in given.cast]
     return [*personas, *(name for name in given.roster.members if name in kept)]
 
 
@@ -358,12 +365,15 @@ def _fitting(given: ReplyScene, room: int, count: Count) -> list[Note]:
 
 
 def _note_line(note: Note, given: ReplyScene) -> str:
+    words = date_words(given.language)
     part = "in part " if note.partly else ""
-    tag = f"[{part}{earlier(note.until, given.now)}] " if note.earlier else ""
-    when = dated(note.when, given.now, one_line(note.story_time))
+    tag = f"[{part}{earlier(note.until, given.now, given.language)}] " if note.earlier else ""
+    when = dated(note.when, given.now, one_line(note.story_time), given.language)
     if note.kind is MemoryKind.CANON:  # when a past was typed in says nothing
-        when = one_line(note.story_time) or "long ago"
-    said = _SAID.get(note.kind, "as said by ")
+        when = one_line(note.story_time) or words.long_ago
     name = given.roster.label_of(Speaker(note.owner_id, note.speaker))
-    speaker = f", {said}{name}" if note.speaker else ""
+    if note.kind is not MemoryKind.TURN:
+        said = words.thought_of if note.kind is MemoryKind.REFLECTION else words.said_by
+        name = said.format(name)
+    speaker = f", {name}" if note.speaker else ""
     return f"- {tag}{when}{speaker}: {shown(' '.join(note.text.split()), LONGEST_NOTE)}"

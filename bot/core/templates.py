@@ -24,6 +24,7 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "hints.refused": "name",
         "hints.empty": "name",
         "hints.ignored": "name",
+        "hints.language": "",
         "hints.echoed": "",
         "hints.drifted": "name how",
         "memory_system": "",

@@ -22,6 +22,8 @@ class WordForms:
 
 
 ENGLISH: Final = WordForms()
+_LIKE_ENGLISH: Final = frozenset({UNKNOWN, "en", "ja", "ko", "th", "zh"})
+"""Where words are not cut: their letters are tokens, and what else is said is mostly names."""
 StemmerOf = Callable[[str], Stem | None]
 
 
@@ -33,9 +35,10 @@ def no_stemmers(_: str) -> Stem | None:
 def word_forms(language: str, stemmer_of: StemmerOf = no_stemmers) -> WordForms:
     """Return how to cut words of a language, as `bot.core.languages` names it.
 
-    What is not known yet is cut like English: only plain plurals and verb endings go.
+    What is not known yet is cut like English: only plain plurals and verb endings go. So is what stands
+    between Chinese, Japanese, Korean or Thai.
     """
-    if language in {UNKNOWN, "en"}:
+    if language in _LIKE_ENGLISH:
         return ENGLISH
     stem = None if language == OTHER else stemmer_of(language)
     return WordForms(stem or prefix, FUNCTION_WORDS | function_words(language))

@@ -173,4 +173,4 @@ def _with_memories(given: ReplyScene, found: Recollection) -> ReplyScene:
         for item in found.choice.items
     ]
     aside = Note.of(found.aside) if found.aside else None
-    return replace(given, notes=notes, aside=aside)
+    return replace(given, notes=notes, aside=aside, language=found.language)

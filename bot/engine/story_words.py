@@ -66,6 +66,11 @@ class StoryWords:
                 _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit, tuple(also)
             )
 
+    def language_of(self, story_id: int) -> str:
+        """The language that the story was last found to be in; unknown before it is first searched."""
+        story = self._stories.get(story_id)
+        return story.language if story else UNKNOWN
+
     async def warm(self, story_id: int) -> None:
         """Read the story now, so that the next search need not."""
         story = self._story(story_id)

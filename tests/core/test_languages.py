@@ -33,10 +33,22 @@ def test_twenty_lines_tell_the_language(language: str) -> None:
     assert votes.hear([TALK[language]]) == language
 
 
-def test_short_lines_and_scripts_without_spaces_tell_nothing() -> None:
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("zh", "国王不在城堡里，Mira 不知道他想要什么。"),
+        ("ja", "王様は城にいないし、彼が何を望んでいるのかもわからない。"),
+        ("ko", "왕은 성에 없고 우리는 그가 무엇을 원하는지 몰라."),
+        ("th", "กษัตริย์ไม่ได้อยู่ในปราสาท และเราไม่รู้ว่าเขาต้องการอะไร"),
+    ],
+)
+def test_a_script_of_its_own_tells_the_language(language: str, text: str) -> None:
+    assert Votes().hear([text] * 20) == language
+
+
+def test_short_lines_tell_nothing() -> None:
     assert Votes().hear(["ok", "*nods*", "haha"] * 10) == UNKNOWN
-    assert Votes().hear(["国王不在城堡里，我们不知道他想要什么。"] * 20) == UNKNOWN
-    assert Votes().hear(["กษัตริย์ไม่ได้อยู่ในปราสาท"] * 20) == UNKNOWN
+    assert Votes().hear(["龙来了"] * 20) == UNKNOWN
 
 
 def test_much_talk_in_an_unlisted_language_is_another_one() -> None:

@@ -222,7 +222,7 @@ def test_a_cards_own_system_prompt_replaces_the_first_words_but_not_the_rules() 
     assert (
         prompt(persona=persona("Mira", 1, card={"system_prompt": "Rhyme!"}))
         .messages[0]
-        .content.startswith("Rhyme!\nNever speak or act for anyone else.")
+        .content.startswith("Rhyme!\nAnswer in the language of the last lines. Never speak or act")
     )
 
 
@@ -412,3 +412,41 @@ def test_what_a_persona_lives_by_stands_in_every_prompt_however_small() -> None:
         told = system[system.index("<character>") : system.index("</character>")]
         assert COUNT(told) <= budgets(context).character + 25
     assert "<character>" not in prompt().messages[0].content
+
+
+def test_the_language_of_the_members_is_asked_for_whatever_the_card_says() -> None:
+    own = persona("Mira", 1, card={"system_prompt": "Be Mira, and be brief."})
+    for made in (prompt(), prompt(persona=own, cast=(own,))):
+        assert "Answer in the language of the last lines." in made.messages[0].content
+
+
+def test_notes_are_dated_in_the_language_of_the_chat_and_hint_at_it() -> None:
+    past = NOW - timedelta(days=21)
+    told = (
+        Note("Das Schwert liegt im Brunnen.", past, "Alice"),
+        Note(
+            "Alice mag Bob.", past, "Bob", kind=MemoryKind.FACT, earlier=True, until=NOW - timedelta(days=4)
+        ),
+        Note("Ich war einsam.", past, "Mira", kind=MemoryKind.REFLECTION),
+        Note("Als Kind im Hafen.", past, kind=MemoryKind.CANON),
+    )
+    last = prompt(notes=told, language="de").messages[-1].content
+    for line in (
+        "- vor 3 Wochen, 12. Mai 2026, Alice: Das Schwert liegt im Brunnen.",
+        "- [früher, bis vor 4 Tagen] vor 3 Wochen, 12. Mai 2026, wie Bob sagte: Alice mag Bob.",
+        "- vor 3 Wochen, 12. Mai 2026, ein Gedanke von Mira: Ich war einsam.",
+        "- vor langer Zeit: Als Kind im Hafen.",
+        "Answer in the language of the lines below, not of these notes.\n</notes>",
+    ):
+        assert line in last
+    assert " ago" not in last
+
+
+@pytest.mark.parametrize("language", ["", "en", "other"])
+def test_without_another_language_nothing_hints_at_one(language: str) -> None:
+    assert "language" not in prompt(language=language).messages[-1].content
+
+
+@pytest.mark.parametrize("name", ["memory_task", "reflection_task", "draft_task", "character_task"])
+def test_what_a_helper_writes_down_stays_in_the_language_it_was_said_in(name: str) -> None:
+    assert "language" in PROMPTS.templates[name].text
