@@ -247,6 +247,7 @@ class TroupeClient(commands.AutoShardedBot):
             take_back=self.messenger.take_back,
             draw_wheels=pictures.wheels,
             draw_timeline=pictures.timeline,
+            draw_days=pictures.days,
             prepare_picture=prepare_picture,
             forget_picture=self.pictures.forget,
             card_files=CardFiles(

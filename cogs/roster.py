@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discord.ext import commands
 
-from bot.core.pictures import DrawTimeline, DrawWheels
+from bot.core.pictures import DrawDays, DrawTimeline, DrawWheels
 from bot.core.types import Place
 from cogs.alias import Aliases
 from cogs.chat import NO_CONTENT, Chat
@@ -24,6 +24,7 @@ from cogs.presence import PresentNames
 from cogs.privacy import Privacy
 from cogs.scene import Announce, Scenes
 from cogs.settings import Settings
+from cogs.usage import Usage
 
 if TYPE_CHECKING:
     from bot.engine.troupe import Troupe
@@ -38,6 +39,7 @@ def make_cogs(
     take_back: TakeBack,
     draw_wheels: DrawWheels,
     draw_timeline: DrawTimeline,
+    draw_days: DrawDays,
     prepare_picture: PreparePicture,
     forget_picture: ForgetPicture,
     card_files: CardFiles,
@@ -62,6 +64,7 @@ def make_cogs(
         Memories(troupe=troupe, draw=draw_timeline),
         Lore(troupe=troupe, files=card_files),
         Moods(troupe=troupe, draw=draw_wheels),
+        Usage(troupe=troupe, draw=draw_days),
         Privacy(troupe=troupe),
         Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
         Help(),

@@ -98,6 +98,33 @@ def timeline(wanted: dict[str, Any], words: Words) -> Figure:
     return figure
 
 
+def days(wanted: dict[str, Any], words: Words) -> Figure:
+    """A bar for each day, its series one on the other."""
+    figure = Figure(figsize=(9.6, 4.6), dpi=DPI, facecolor=BACK)
+    axes = figure.add_subplot(facecolor=BACK)
+    labels = wanted["labels"]
+    below = np.zeros(len(labels))
+    for number, (name, values) in enumerate(wanted["series"]):
+        colour = COLOURS[(3 * number + 4) % len(COLOURS)]
+        axes.bar(range(len(labels)), values, bottom=below, color=colour, label=words.shown(name))
+        below = below + np.asarray(values, dtype=float)
+    axes.set_xticks(range(0, len(labels), 3), labels[::3], fontsize=9)
+    axes.set_xlim(-0.7, len(labels) - 0.3)
+    axes.set_ylim(0, max(1.0, float(below.max(initial=0.0)) * 1.15))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.tick_params(colors=FAINT)
+    axes.grid(axis="y", color=FAINT, alpha=0.25)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_color(FAINT)
+    axes.set_ylabel("tokens", color=FAINT)
+    axes.set_title(words.shown(wanted["title"]), color=INK, fontsize=13)
+    if wanted["series"]:
+        axes.legend(facecolor=BACK, edgecolor=FAINT, labelcolor=INK, fontsize=9, loc="upper left", ncols=3)
+    figure.tight_layout()
+    return figure
+
+
 def _smoothed(felt: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Each feeling averaged over its neighbours, more of them in a long scene."""
     reach = max(1, min(15, len(felt) // 25))
@@ -109,11 +136,14 @@ def _smoothed(felt: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np
     return np.stack(columns, axis=1)
 
 
+KINDS: Final = {"wheels": wheels, "timeline": timeline, "days": days}
+
+
 def main() -> None:
     """Draw what was asked for."""
     wanted = json.load(sys.stdin)
     words = Words()
-    figure = wheels(wanted, words) if wanted["kind"] == "wheels" else timeline(wanted, words)
+    figure = KINDS[wanted["kind"]](wanted, words)
     made = io.BytesIO()
     figure.savefig(made, format="png", facecolor=BACK)
     png = base64.b64encode(made.getvalue()).decode()

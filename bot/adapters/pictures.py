@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bot.core.pictures import Picture, Timeline, Wheel
+from bot.core.pictures import Days, Picture, Timeline, Wheel
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,10 @@ class Pictures:
     async def timeline(self, timeline: Timeline) -> Picture | None:
         """The feelings of a scene over its turns."""
         return await self._draw({"kind": "timeline", **asdict(timeline)})
+
+    async def days(self, days: Days) -> Picture | None:
+        """Tokens by day, one bar on the other."""
+        return await self._draw({"kind": "days", **asdict(days)})
 
     async def _draw(self, wanted: Mapping[str, Any]) -> Picture | None:
         try:

@@ -35,6 +35,15 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Days:
+    """Tokens by day: a label for each day, and for each series its name and as many values."""
+
+    title: str
+    labels: tuple[str, ...]
+    series: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A PNG, and what the numbers in it stand for (names that the font cannot write)."""
 
@@ -44,6 +53,7 @@ class Picture:
 
 DrawWheels = Callable[[Sequence[Wheel]], Awaitable[Picture | None]]
 DrawTimeline = Callable[[Timeline], Awaitable[Picture | None]]
+DrawDays = Callable[[Days], Awaitable[Picture | None]]
 """None when it could not be drawn: words must do."""
 
 

@@ -235,6 +235,16 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """What one call cost, and what had been set aside for it."""
+
+    payer: Payer
+    day: date
+    spent: Spent
+    reserved: Spent = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A notice about spending, so that it is given once in its period."""
 
@@ -260,8 +270,8 @@ class UsageStore(Protocol):
         """Adds the estimate unless a limit would be passed; reaching it exactly is allowed. Members over
         their own limit pay nothing as long as another is left who pays."""
 
-    async def add(self, payer: Payer, day: date, spent: Spent, reserved: Spent = NOTHING) -> None:
-        """Counts what was spent instead of what was reserved; counters never fall below 0."""
+    async def add(self, entries: Sequence[Entry]) -> None:
+        """Counts what was spent instead of what was reserved, all or nothing; no counter falls below 0."""
 
     async def levels(self, payer: Payer, day: date, limits: Sequence[Limit]) -> list[Level]:
         """How much of these limits is used; of the payer's members the one counts who used least."""
@@ -274,6 +284,11 @@ class UsageStore(Protocol):
         self, space_id: int, first: date, last: date, *, by: GroupBy, member_id: int | None = None
     ) -> dict[str, Spent]:
         """What was spent in a space in these days, of one member or of all, by day or id."""
+
+    async def daily(
+        self, space_id: int, first: date, last: date, *, member_id: int | None = None
+    ) -> dict[tuple[str, str], Spent]:
+        """The same by day and persona id."""
 
     async def fold(self, space_id: int, before: date) -> None:
         """Forgets who used what before a day; how much it was stays known."""

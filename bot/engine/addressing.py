@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Final
 
 from bot.core.stores import TurnStore
 from bot.core.trust import Channels
@@ -15,6 +17,9 @@ from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.silence import Silence
 from bot.engine.state import Address, PlaceState
+
+GATHER_S: Final = 1.0
+"""Turns of a flood are marked as not answered together."""
 
 
 class Addressing:
@@ -114,6 +119,7 @@ class Addressing:
                 some = list(self._unanswered)
                 await self._turns.settle(some)
                 del self._unanswered[: len(some)]
+                await asyncio.sleep(GATHER_S)
         finally:
             self._settling = False
 

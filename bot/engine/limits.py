@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import Final
 
-from bot.core.spending import NOTHING, Level, Limit, Payer, Spent, UsageStore, limits_of
+from bot.core.spending import NOTHING, Entry, Level, Limit, Payer, Spent, UsageStore, limits_of
+from bot.engine.jobs import Jobs
 from bot.engine.options import Options
+
+MOST_SECONDS: Final = 2.0
+"""How long an end waits for what is being counted."""
 
 
 class OverLimit(Exception):
@@ -44,6 +49,8 @@ class Limits:
         self._options = options
         self._ceilings = tuple(ceilings)
         self._now = now
+        self._jobs = Jobs()
+        self._open: list[Entry] = []
 
     @property
     def today(self) -> date:
@@ -60,10 +67,32 @@ class Limits:
             raise OverLimit(verdict.refused)
         return Reservation(replace(payer, member_ids=verdict.member_ids), day, estimate, estimate)
 
-    async def settle(self, reservation: Reservation, spent: Spent) -> None:
-        """Count what the call cost instead of the estimate; a failed call cost nothing."""
-        if spent != reservation.stored:
-            await self._store.add(reservation.payer, reservation.day, spent, reservation.stored)
+    def settle(self, reservation: Reservation, spent: Spent) -> None:
+        """Count what the call cost instead of the estimate; a failed call cost nothing. Nobody waits for it:
+        it is written soon, together with others."""
+        if spent == reservation.stored:
+            return
+        self._open.append(Entry(reservation.payer, reservation.day, spent, reservation.stored))
+        if not self._jobs.busy and not self._jobs.closing:
+            self._jobs.start(self._write(), name="count what was spent")
+
+    async def _write(self) -> None:
+        while self._open:
+            some = list(self._open)
+            await self._store.add(some)
+            del self._open[: len(some)]
+
+    async def settled(self) -> None:
+        """All calls that have ended are counted."""
+        while self._open:
+            if not self._jobs.busy:
+                await self._write()
+            await self._jobs.settled(MOST_SECONDS)
+
+    async def close(self) -> None:
+        """Count what is not counted yet."""
+        await self._jobs.close(MOST_SECONDS)
+        await self._write()
 
     async def levels(self, payer: Payer) -> list[Level]:
         """How much of each limit that holds for a payer is used."""

@@ -115,7 +115,7 @@ class PaidCalls:
                     raise
                 spent = _cost(tier, completion, prompt_tokens)
         finally:
-            await self._limits.settle(reserved, spent)
+            self._limits.settle(reserved, spent)
         return completion
 
     @asynccontextmanager

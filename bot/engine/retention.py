@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bot.core.privacy import PrivacyStore
+from bot.core.spending import UsageStore
 from bot.core.stores import SceneStore, SettingsStore
 from bot.engine.options import Options
 from bot.engine.privacy import Privacy
@@ -16,6 +17,8 @@ from bot.engine.privacy import Privacy
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 3600.0
+SPENDING_DAYS: Final = 62
+"""For so long at most it is known on whom tokens were spent: this month and the last."""
 _LEFT: Final = "servers left"
 
 
@@ -29,6 +32,7 @@ class Retention:
         store: PrivacyStore,
         scenes: SceneStore,
         settings: SettingsStore,
+        usage: UsageStore,
         options: Options,
         now: Callable[[], datetime],
     ) -> None:
@@ -36,6 +40,7 @@ class Retention:
         self._store = store
         self._scenes = scenes
         self._settings = settings
+        self._usage = usage
         self._options = options
         self._now = now
 
@@ -77,8 +82,11 @@ class Retention:
                 await self._privacy.purge(guild_id)
                 await self.joined(guild_id)
         for space_id in await self._store.known_spaces():
-            if days := await self._days(space_id, "retention_days"):
+            days = await self._days(space_id, "retention_days")
+            if days:
                 await self._privacy.expire(space_id, now - timedelta(days=days))
+            kept = timedelta(days=min(days or SPENDING_DAYS, SPENDING_DAYS))
+            await self._usage.fold(space_id, (now - kept).date())
         return LOOK_SECONDS
 
     async def _days(self, space_id: int, key: str) -> int:

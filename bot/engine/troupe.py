@@ -48,6 +48,7 @@ from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
+from bot.engine.usage import Usage
 from bot.errors import DeliveryError, UserFacing
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Troupe:
     pages: Pages
     keeping: Keeping
     relations: Relations
+    usage: Usage
     explainer: Explainer
     replies: Replies
     options: Options
@@ -231,6 +233,7 @@ class Troupe:
         await self.delivery.close(grace=1.0)
         await self.notices.close(grace=0.5)
         await self.jobs.close()
+        await self.usage.close()
         self.words.close()
 
     # ------------------------------------------------------------ asking

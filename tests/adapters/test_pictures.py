@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters import pictures as launcher
 from bot.adapters.pictures import Pictures
-from bot.core.pictures import Timeline, Wheel
+from bot.core.pictures import Days, Timeline, Wheel
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CALM = (2.0,) * 8
@@ -31,6 +31,16 @@ async def test_a_timeline_is_drawn_also_of_few_turns_and_of_odd_words(tmp_path: 
         )
         assert drawn is not None
         assert drawn.png.startswith(PNG)
+
+
+async def test_days_are_drawn_also_of_nothing_and_of_odd_names(tmp_path: Path) -> None:
+    pictures = Pictures(cache=tmp_path)
+    labels = tuple(f"{day:02}.11." for day in range(1, 31))
+    for series in ((), (("Mira", (5,) * 30), ("美羅 $", (0,) * 29 + (10**9,)))):
+        drawn = await pictures.days(Days("Tokens by day", labels, series))
+        assert drawn is not None
+        assert drawn.png.startswith(PNG)
+    assert drawn.legend == ((1, "美羅 $"),)
 
 
 async def test_a_drawing_that_fails_leaves_the_words(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.chat import Completion
-from bot.core.spending import GroupBy, Payer, Price, Spent, ceilings
+from bot.core.spending import Entry, GroupBy, Payer, Price, Spent, ceilings
 from bot.core.trust import Surroundings
 from bot.core.types import Persona, Place
 from bot.engine.paid_calls import Spending, Tier
@@ -47,7 +47,7 @@ async def use(stage: Stage, share: float, *, persona_id: int = 0, member_id: int
     """Have so much of the limit be used already."""
     payer = Payer(TAVERN.space_id, TAVERN.id, (member_id,), persona_id)
     spent = Spent(1, round(LIMIT * share), 0, round(LIMIT * share))
-    await stage.store.usage.add(payer, stage.clock().date(), spent)
+    await stage.store.usage.add([Entry(payer, stage.clock().date(), spent)])
 
 
 async def ask(stage: Stage, text: str = "Mira?", *, by: int = ALICE, place: Place = TAVERN) -> None:
@@ -267,6 +267,7 @@ async def test_a_tired_line_that_discord_does_not_take_is_only_logged(
 
 # ---------------------------------------------------------------- what a call is counted as
 async def spent_of(stage: Stage) -> Spent:
+    await stage.troupe.usage.settled()
     day = stage.clock().date()
     found = await stage.store.usage.report(9, day, day, by=GroupBy.DAY)
     return found.get(day.isoformat(), Spent())

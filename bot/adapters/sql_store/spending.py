@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.spending_tables import usage_notices, usage_shares
 from bot.adapters.sql_store.tables import usage
 from bot.core.spending import (
-    NOTHING,
+    Entry,
     GroupBy,
     Level,
     Limit,
@@ -50,14 +51,19 @@ class SqlUsage:
                     paying = tuple(able)
                 elif await _used(connection, limit, payer, day) + wanted > limit.most:
                     return Verdict(limit)
-            await _count(connection, _paid_by(payer, paying), day, estimate, NOTHING)
+            await _count(connection, Entry(replace(payer, member_ids=paying), day, estimate))
             return Verdict(None, paying)
 
         return await self._database.write(work)
 
-    async def add(self, payer: Payer, day: date, spent: Spent, reserved: Spent = NOTHING) -> None:
+    async def add(self, entries: Sequence[Entry]) -> None:
         """See the port."""
-        await self._database.write(lambda connection: _count(connection, payer, day, spent, reserved))
+
+        async def work(connection: AsyncConnection) -> None:
+            for entry in entries:
+                await _count(connection, entry)
+
+        await self._database.write(work)
 
     async def levels(self, payer: Payer, day: date, limits: Sequence[Limit]) -> list[Level]:
         """See the port."""
@@ -89,17 +95,32 @@ class SqlUsage:
         self, space_id: int, first: date, last: date, *, by: GroupBy, member_id: int | None = None
     ) -> dict[str, Spent]:
         """See the port."""
-        key = usage_shares.c[by.value]
-        which = sa.select(key, *(sa.func.sum(usage_shares.c[name]) for name in _COUNTS)).where(
+        found = await self._grouped((by,), space_id, first, last, member_id)
+        return {keys[0]: spent for keys, spent in found}
+
+    async def daily(
+        self, space_id: int, first: date, last: date, *, member_id: int | None = None
+    ) -> dict[tuple[str, str], Spent]:
+        """See the port."""
+        by = (GroupBy.DAY, GroupBy.PERSONA)
+        found = await self._grouped(by, space_id, first, last, member_id)
+        return {(keys[0], keys[1]): spent for keys, spent in found}
+
+    async def _grouped(
+        self, by: Sequence[GroupBy], space_id: int, first: date, last: date, member_id: int | None
+    ) -> list[tuple[tuple[str, ...], Spent]]:
+        keys = [usage_shares.c[key.value] for key in by]
+        which = sa.select(*keys, *(sa.func.sum(usage_shares.c[name]) for name in _COUNTS)).where(
             usage_shares.c.space_id == space_id,
             usage_shares.c.day.between(first.isoformat(), last.isoformat()),
         )
         if member_id is not None:
             which = which.where(usage_shares.c.member_id == member_id)
 
-        async def work(connection: AsyncConnection) -> dict[str, Spent]:
-            rows = await connection.execute(which.group_by(key))
-            return {str(row[0]): Spent(*map(int, row[1:])) for row in rows}
+        async def work(connection: AsyncConnection) -> list[tuple[tuple[str, ...], Spent]]:
+            rows = await connection.execute(which.group_by(*keys))
+            many = len(keys)
+            return [(tuple(map(str, row[:many])), Spent(*map(int, row[many:]))) for row in rows]
 
         return await self._database.read(work)
 
@@ -169,22 +190,19 @@ async def _used(
     return int((await connection.execute(found)).scalar() or 0)
 
 
-async def _count(connection: AsyncConnection, payer: Payer, day: date, spent: Spent, reserved: Spent) -> None:
+async def _count(connection: AsyncConnection, entry: Entry) -> None:
+    payer, day = entry.payer, entry.day.isoformat()
     members = payer.member_ids or (0,)
-    more = spent - reserved
-    totals = {"tokens": more.tokens, "cost": more.cost}
+    more = entry.spent - entry.reserved
     for space_id in (payer.space_id, _EVERYWHERE):
-        await _raise(connection, usage, {"space_id": space_id, "day": day.isoformat()}, totals)
-    shares = zip(members, parts(spent, len(members)), parts(reserved, len(members)), strict=True)
-    for member_id, own, before in shares:
-        key = {
-            "space_id": payer.space_id,
-            "day": day.isoformat(),
-            "member_id": member_id,
-            "persona_id": payer.persona_id,
-        }
+        key = {"space_id": space_id, "day": day}
+        await _raise(connection, usage, key, {"tokens": more.tokens, "cost": more.cost})
+    shares = (parts(spent, len(members)) for spent in (entry.spent, entry.reserved))
+    for member_id, own, before in zip(members, *shares, strict=True):
+        key = {"space_id": payer.space_id, "day": day, "member_id": member_id}
         difference = own - before
-        await _raise(connection, usage_shares, key, {name: getattr(difference, name) for name in _COUNTS})
+        counts = {name: getattr(difference, name) for name in _COUNTS}
+        await _raise(connection, usage_shares, {**key, "persona_id": payer.persona_id}, counts)
 
 
 async def _raise(
@@ -193,7 +211,3 @@ async def _raise(
     insert = upsert(table).values(**key, **{name: max(0, number) for name, number in by.items()})
     raised = {name: sa.func.max(0, table.c[name] + number) for name, number in by.items()}
     await connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=raised))
-
-
-def _paid_by(payer: Payer, member_ids: tuple[int, ...]) -> Payer:
-    return Payer(payer.space_id, payer.place_id, member_ids, payer.persona_id)

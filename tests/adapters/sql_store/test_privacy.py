@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.tables import metadata
-from bot.core.spending import GroupBy, Mark, Payer, Spent
+from bot.core.spending import Entry, GroupBy, Mark, Payer, Spent
 from bot.core.stores import Recorded
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
@@ -96,7 +96,7 @@ async def spend(store: SqlStore, place: Place, persona_id: int) -> None:
     """Answers to the member, alone and beside Bob, and a notice about it."""
     for members in ((ZAN,), (ZAN, BOB)):
         payer = Payer(place.space_id, place.id, members, persona_id)
-        await store.usage.add(payer, NOON.date(), Spent(1, 100, 10, 7))
+        await store.usage.add([Entry(payer, NOON.date(), Spent(1, 100, 10, 7))])
     assert await store.usage.is_first(Mark(place.space_id, "tired", "2026-03-01", place.id, ZAN))
 
 
@@ -188,7 +188,7 @@ async def test_what_was_spent_stays_counted_without_the_member(store: SqlStore, 
 
 
 async def test_of_whom_only_the_spending_is_known_is_forgotten_as_well(store: SqlStore) -> None:
-    await store.usage.add(Payer(9, 500, (ZAN,), 1), NOON.date(), Spent(1, 100, 10, 7))
+    await store.usage.add([Entry(Payer(9, 500, (ZAN,), 1), NOON.date(), Spent(1, 100, 10, 7))])
     assert await store.privacy.known_members() == [ZAN]
     assert (await store.privacy.owned(ZAN)).usage == 1
     assert (await store.privacy.erase(ZAN, number=1)).space_ids == (9,)

@@ -7,6 +7,7 @@ from datetime import date
 
 from bot.adapters.sql_store import SqlStore
 from bot.core.spending import (
+    Entry,
     GroupBy,
     Level,
     Limit,
@@ -50,11 +51,11 @@ async def test_tokens_are_reserved_up_to_the_limits(store: SqlStore) -> None:
 
 async def test_a_reservation_is_corrected_and_never_falls_below_nothing(store: SqlStore) -> None:
     await store.usage.reserve(HERE, DAY, tokens(60), ())
-    await store.usage.add(HERE, DAY, Spent(1, 30, 10, 5), reserved=tokens(60))
+    await store.usage.add([Entry(HERE, DAY, Spent(1, 30, 10, 5), reserved=tokens(60))])
     assert await store.usage.used(9, DAY, DAY) == Spent(0, 40, 0, 5)
     assert await store.usage.used(0, DAY, DAY) == Spent(0, 40, 0, 5)
     assert await store.usage.report(9, DAY, DAY, by=GroupBy.MEMBER) == {str(ANA): Spent(1, 30, 10, 5)}
-    await store.usage.add(HERE, DAY, Spent(), reserved=tokens(500))
+    await store.usage.add([Entry(HERE, DAY, Spent(), reserved=tokens(500))])
     assert (await store.usage.used(9, DAY, DAY)).tokens == 0
 
 
@@ -74,7 +75,7 @@ async def test_each_scope_period_and_measure_counts_its_own(store: SqlStore) -> 
         (Payer(10, 700, (ANA,), 3), NEXT),
         (HERE, date(2026, 4, 1)),
     ):
-        await store.usage.add(payer, day, Spent(1, 8, 2, 3))
+        await store.usage.add([Entry(payer, day, Spent(1, 8, 2, 3))])
     limits = (
         *limits_of(
             {
@@ -120,7 +121,7 @@ async def test_those_answered_together_share_and_who_is_over_the_limit_pays_noth
     assert (await store.usage.reserve(both, DAY, tokens(101), limits)).member_ids == (ANA, BOB)
     shares = await store.usage.report(9, DAY, DAY, by=GroupBy.MEMBER)
     assert shares == {str(ANA): tokens(51), str(BOB): tokens(50)}
-    await store.usage.add(HERE, DAY, tokens(49))
+    await store.usage.add([Entry(HERE, DAY, tokens(49))])
     assert (await store.usage.reserve(both, DAY, tokens(40), limits)).member_ids == (BOB,)
     assert (await store.usage.levels(both, DAY, limits))[0].used == 90
 
@@ -128,7 +129,7 @@ async def test_those_answered_together_share_and_who_is_over_the_limit_pays_noth
 async def test_a_persona_at_the_limit_is_refused_and_no_other(store: SqlStore) -> None:
     limits = limits_of({"persona_monthly_cost": 1})
     assert limits == (Limit(Scope.PERSONA, Period.MONTH, Measure.COST, 1_000_000),)
-    await store.usage.add(HERE, DAY, Spent(cost=999_999))
+    await store.usage.add([Entry(HERE, DAY, Spent(cost=999_999))])
     assert (await store.usage.reserve(HERE, NEXT, Spent(cost=2), limits)).refused == limits[0]
     assert (await store.usage.reserve(HERE, NEXT, Spent(cost=1), limits)).refused is None
     other = Payer(9, 500, (ANA,), KENJI)
@@ -137,10 +138,10 @@ async def test_a_persona_at_the_limit_is_refused_and_no_other(store: SqlStore) -
 
 
 async def test_a_report_tells_days_personas_and_members_apart(store: SqlStore) -> None:
-    await store.usage.add(HERE, DAY, Spent(1, 8, 2, 3))
-    await store.usage.add(Payer(9, 500, (BOB,), KENJI), NEXT, Spent(1, 5, 5, 4))
-    await store.usage.add(Payer(9, 500), NEXT, Spent(1, 1, 1, 1))
-    await store.usage.add(Payer(10, 700, (ANA,), 3), NEXT, Spent(1, 1000, 0, 0))
+    await store.usage.add([Entry(HERE, DAY, Spent(1, 8, 2, 3))])
+    await store.usage.add([Entry(Payer(9, 500, (BOB,), KENJI), NEXT, Spent(1, 5, 5, 4))])
+    await store.usage.add([Entry(Payer(9, 500), NEXT, Spent(1, 1, 1, 1))])
+    await store.usage.add([Entry(Payer(10, 700, (ANA,), 3), NEXT, Spent(1, 1000, 0, 0))])
 
     async def keys(by: GroupBy, member_id: int | None = None, first: date = DAY) -> dict[str, int]:
         found = await store.usage.report(9, first, NEXT, by=by, member_id=member_id)
@@ -156,7 +157,7 @@ async def test_a_report_tells_days_personas_and_members_apart(store: SqlStore) -
 async def test_folding_forgets_who_it_was_and_not_how_much(store: SqlStore) -> None:
     for day in (DAY, NEXT):
         for payer in (HERE, Payer(9, 500, (BOB,), MIRA), Payer(9, 500, (), MIRA)):
-            await store.usage.add(payer, day, Spent(1, 8, 2, 3))
+            await store.usage.add([Entry(payer, day, Spent(1, 8, 2, 3))])
     await store.usage.fold(9, NEXT)
     assert await store.usage.report(9, DAY, DAY, by=GroupBy.MEMBER) == {"0": Spent(3, 24, 6, 9)}
     assert set(await store.usage.report(9, NEXT, NEXT, by=GroupBy.MEMBER)) == {"0", str(ANA), str(BOB)}
