@@ -8,9 +8,10 @@ from typing import Final
 
 from bot.core.chat import ChatMessage
 from bot.core.emotion import EMOTIONS
+from bot.core.names import with_former
 from bot.core.scratchpad import numbered, one_line
 from bot.core.templates import Prompts
-from bot.core.types import Line, Scene, Turn
+from bot.core.types import Line, Persona, Scene, Turn
 from bot.core.window import Count, Roster, render
 
 PROMPT_SHARE: Final = 0.5
@@ -42,6 +43,7 @@ def background_prompt(
     scene: Scene,
     lines: Sequence[Line],
     known: Sequence[str] = (),
+    cast: Sequence[Persona] = (),
     roster: Roster,
     prompts: Prompts,
     context_tokens: int,
@@ -57,7 +59,7 @@ def background_prompt(
     values = {
         "notes": numbered(lines),
         "known": "\n".join(facts),
-        "scene": _scene(scene),
+        "scene": _scene(scene, cast),
         "emotions": ", ".join(EMOTIONS),
     }
     room = int(context_tokens * PROMPT_SHARE) - count(system)
@@ -123,8 +125,10 @@ def _turn_line(number: int, turn: Turn, roster: Roster, longest: int) -> str:
     return f"[{number}] {render(turn, roster.label(turn), longest=longest)}"
 
 
-def _scene(scene: Scene) -> str:
+def _scene(scene: Scene, cast: Sequence[Persona]) -> str:
+    """What the scene is called and where; and whose name in older notes is another now."""
     told = [scene.name, scene.location, scene.situation, scene.story_time]
+    told += [with_former(persona) for persona in cast if persona.former_names]
     return "; ".join(one_line(part) for part in told if part.strip())
 
 

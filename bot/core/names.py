@@ -56,6 +56,12 @@ def called(persona: Persona) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
 
 
+def with_former(persona: Persona) -> str:
+    """Return the persona's tag with what it was called before: "Selma (formerly Mira)"."""
+    former = ", ".join(map(label_text, persona.former_names))
+    return f"{label_text(persona.name)} (formerly {former})" if former else label_text(persona.name)
+
+
 def calling_name(name: str) -> str | None:
     """Return the word a name of several words is usually called by: "Old Mira Vale" is called Mira."""
     words = name.split()

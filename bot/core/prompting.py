@@ -335,7 +335,8 @@ def _present(given: ReplyScene) -> list[str]:
     spoke = {given.roster.label(turn): turn.id for turn in (*given.history, *given.answering)}
     latest = sorted((name for name in given.roster.members if name in spoke), key=lambda name: spoke[name])
     kept = set(latest[-_MOST_PRESENT:])
-    personas = [with_former(persona) for persona in given.cast]
+    own = given.persona  # its card tells its own former names
+    personas = [label_text(one.name) if one.id == own.id else with_former(one) for one in given.cast]
     return [*personas, *(name for name in given.roster.members if name in kept)]
 
 

@@ -218,6 +218,7 @@ class Summariser:
             scene=scene,
             lines=before.lines,
             known=shown(reading.known),
+            cast=reading.cast,
             roster=reading.roster,
             prompts=self._prompts,
             context_tokens=self._rooms.of(self._model.name),

@@ -124,3 +124,18 @@ def test_known_facts_are_numbered_and_as_many_as_fit() -> None:
     assert f"\n{prompt.known}: " in text
     assert f"\n{prompt.known + 1}: " not in text
     assert "known_facts" not in made(TURNS).messages[1].content
+
+
+def test_a_renamed_persona_is_told_beside_the_scene_so_that_older_notes_are_understood() -> None:
+    selma = persona("Selma", former=("Mira",))
+    prompt = background_prompt(
+        TURNS,
+        scene=scene(),
+        lines=LINES,
+        cast=(selma, persona("Tom", 2)),
+        roster=Roster.of([selma], []),
+        prompts=PROMPTS,
+        context_tokens=4096,
+        count=COUNT,
+    )
+    assert "\nThe Lantern; Selma (formerly Mira)\n" in prompt.messages[1].content

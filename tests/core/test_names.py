@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.names import called, calling_name, find_name, fold, label_text
+from bot.core.names import called, calling_name, find_name, fold, label_text, with_former
 from tests.core.scene_parts import persona
 
 
@@ -95,3 +95,10 @@ def test_a_persona_answers_to_all_its_names() -> None:
 
 def test_folding_ignores_case_width_and_invisible_characters() -> None:
     assert fold(" ＡＬＥＸ\u200b  the\tGreat ") == "alex the great"
+
+
+def test_a_renamed_persona_is_told_with_its_former_names() -> None:
+    assert with_former(persona("Mira")) == "Mira"
+    assert with_former(persona("Selma", former=("Mira", "The [Ferry] Woman"))) == (
+        "Selma (formerly Mira, The (Ferry) Woman)"
+    )

@@ -450,3 +450,9 @@ def test_without_another_language_nothing_hints_at_one(language: str) -> None:
 @pytest.mark.parametrize("name", ["memory_task", "reflection_task", "draft_task", "character_task"])
 def test_what_a_helper_writes_down_stays_in_the_language_it_was_said_in(name: str) -> None:
     assert "language" in PROMPTS.templates[name].text
+
+
+def test_another_persona_that_was_renamed_is_named_with_what_it_was() -> None:
+    selma = persona("Selma", 2, former=("Kenji",))
+    last = prompt(cast=(MIRA, selma)).messages[-1].content
+    assert "Here are Mira, Selma (formerly Kenji), Alice, Bob." in last
