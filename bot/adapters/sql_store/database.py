@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from bot.adapters.sql_store.faults import storage_errors
+from bot.adapters.sql_store.whole_statements import connect
 from bot.errors import StorageError
 
 _log = logging.getLogger(__name__)
@@ -121,6 +122,7 @@ def _engine(path: Path, *, connections: int, pragmas: tuple[str, ...], begin: st
     # hide_parameters: what members wrote must not reach a log by way of an exception.
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(path)),
+        connect_args={"async_creator_fn": connect},
         pool_size=connections,
         max_overflow=0,
         pool_timeout=30,
