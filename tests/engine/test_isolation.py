@@ -6,11 +6,13 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bot.core.trust import Channels, Link, NoChannels, Surroundings
 from bot.core.types import Persona, Place
 from bot.engine import indexing
 from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
@@ -89,9 +91,14 @@ async def staged(
     how: str,
     tell: Callable[[Stage], Awaitable[None]],
     ask: Callable[[Stage, tuple[Place, ...]], Awaitable[None]],
+    channels: Channels | None = None,
 ) -> None:
-    index = FakeIndex()
-    async with open_stage(folder, SCRIPT, index=index, context_tokens=2048) as stage:  # type: ignore[arg-type]
+    parts: dict[str, Any] = {
+        "index": FakeIndex(),
+        "context_tokens": 2048,
+        "channels": channels or NoChannels(),
+    }
+    async with open_stage(folder, SCRIPT, **parts) as stage:
         await tell(stage)
         await noted(stage)
         if how != "after a restart":
@@ -99,7 +106,7 @@ async def staged(
             await noted(stage)
             await ask(stage, places)
     if how == "after a restart":
-        async with open_stage(folder, SCRIPT, index=index, context_tokens=2048) as stage:  # type: ignore[arg-type]
+        async with open_stage(folder, SCRIPT, **parts) as stage:
             await ask(stage, PLACES)
 
 
@@ -124,6 +131,45 @@ async def test_no_place_learns_what_was_said_in_another(tmp_path: Path, how: str
             assert not [one for one in found for word in WORDS if word in one.memory.text and word != own]
 
     await staged(tmp_path, how, tell, ask)
+
+
+@dataclass
+class SomeChannels:
+    """Channels of which those in `private` are not for everyone. Of direct messages nothing is known."""
+
+    private: set[int]
+
+    def about(self, place: Place) -> Surroundings:
+        return Surroundings(known=bool(place.guild_id), for_everyone=place.id not in self.private)
+
+
+LINKS = ((600, 500), (650, 500), (500, 600), (500, 700), (500, 800), (800, 500), (700, 500), (700, 650))
+"""(place that is fed, source): some that a moderator may set, some that no command sets."""
+FED = {500: {"amberwick"}, 600: {"bluethorn", "amberwick"}, 650: {"copperlane", "amberwick"}}
+
+
+@pytest.mark.parametrize("how", LATER)
+async def test_linked_channels_feed_each_other_but_no_private_one_a_public_one_or_another_server(
+    tmp_path: Path, how: str
+) -> None:
+    async def tell(stage: Stage) -> None:
+        cast: dict[int, Persona] = {}
+        for place, word in zip(PLACES, WORDS, strict=True):
+            if place.space_id not in cast:
+                cast[place.space_id] = await stage.troupe.personas.create(
+                    place.space_id, name="Mira", by=ALICE
+                )
+            await stage.scene(cast[place.space_id], place=place)
+            await fill(stage, place, word)
+        for place_id, source_id in LINKS:
+            await stage.store.links.add(Link(place_id, source_id, space_id=9))
+
+    async def ask(stage: Stage, places: tuple[Place, ...]) -> None:
+        for place, own in zip(places, WORDS, strict=True):
+            prompt = await asked(stage, place)
+            assert {word for word in WORDS if word in prompt} == FED.get(place.id, {own}), place
+
+    await staged(tmp_path, how, tell, ask, SomeChannels(private={600}))
 
 
 @pytest.mark.parametrize("how", LATER)
