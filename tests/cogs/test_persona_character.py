@@ -41,7 +41,7 @@ async def test_what_it_lives_by_is_edited_shown_and_told_in_its_prompts(
         await played.ask("scene start", name="Dusk", persona="Mira")
         await played.member.say(played.channel, "Mira, are you there?")
         await played.said(1)
-        assert "Values: her cat\nWants: to moor once\nNever does: sells a friend" in (
+        assert "Values: her cat\nWants: to moor once\nNever: sells a friend" in (
             played.model.of("reply")[-1].text
         )
 

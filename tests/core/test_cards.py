@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.cards import CALM, new_card, read_card_json, style_samples, temperament
+from bot.core.character import TRAITS, traits
 
 PERSONAS = sorted((Path(__file__).parents[2] / "personas").glob("*.json"))
 REQUIRED_WORDS = (
@@ -139,5 +140,7 @@ def test_a_bundled_persona_is_a_complete_and_short_v3_card(path: Path) -> None:
     assert all(data[key] for key in ("description", "personality", "scenario", "first_mes", "tags"))
     assert 2 <= len(style_samples(data)) <= 3
     assert len(set(temperament(data).tolist())) > 2
+    assert tuple(traits(data)) == TRAITS
+    assert all(len(text) <= 70 for text in traits(data).values())
     prompted = "".join(data[key] for key in ("description", "personality", "scenario", "mes_example"))
     assert len(prompted) < 1400

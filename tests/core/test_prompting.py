@@ -407,11 +407,11 @@ def test_what_a_persona_lives_by_stands_in_every_prompt_however_small() -> None:
         made = prompt(context, persona=persona("Mira", 1, card=card))
         system = made.messages[0].content
         assert "<character>\nValues: promises\nWants: to moor\n" in system
-        assert "Never does: sells a friend\n</character>" in system
+        assert "Never: sells a friend\n</character>" in system
         assert tokens(made) <= budgets(context).room
         told = system[system.index("<character>") : system.index("</character>")]
         assert COUNT(told) <= budgets(context).character + 25
-    assert "<character>" not in prompt().messages[0].content
+    assert "<character>" not in prompt(persona=KENJI).messages[0].content
 
 
 def test_the_language_of_the_members_is_asked_for_whatever_the_card_says() -> None:
