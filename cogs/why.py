@@ -81,7 +81,8 @@ def _lore(told: object, named: Sequence[tuple[str, str]]) -> list[str]:
         for title, key in shown
     ]
     if missing := count - len(shown):
-        lines.append(f"- {missing} {'more' if shown else 'entries'} (`/lore explain` shows which and why)")
+        what = "more" if shown else "entry" if missing == 1 else "entries"
+        lines.append(f"- {missing} {what} (`/lore explain` shows which and why)")
     return lines
 
 
