@@ -34,6 +34,9 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = 
     try:
         for hint in environment.misspelled(variables(), environ, arguments.env_file):
             _say(hint)
+        warning = environment.exposed(arguments.env_file)
+        if warning and arguments.command is not _check:  # its table tells it
+            _say(f"Warning: {warning}")
         settings = Settings.load(environ, arguments.env_file, console=arguments.command is _console)
         log.set_up(settings.log_level, settings.secrets())
         _stay_offline(settings)
@@ -116,7 +119,7 @@ def _console(settings: Settings, arguments: argparse.Namespace) -> int:
 def _check(settings: Settings, arguments: argparse.Namespace) -> int:
     from bot.check import run_checks  # noqa: PLC0415
 
-    return lifetime.run(lambda: run_checks(settings))
+    return lifetime.run(lambda: run_checks(settings, arguments.env_file))
 
 
 def _reindex(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
@@ -16,6 +17,7 @@ from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX
 from bot.data_lock import AlreadyOwned, owned
 from bot.encoders import AnyEncoder, encoder_of
+from bot.environment import ENV_FILE
 from bot.errors import TroupeError
 from bot.fallbacks import Fallback
 from bot.part_checks import database_rows, encoder_row, index_row, model_row
@@ -26,11 +28,11 @@ from bot.terminal import Screen
 _LOADING: Final = "trying the parts, one after the other"
 
 
-async def run_checks(settings: Settings) -> int:
+async def run_checks(settings: Settings, env_file: Path = ENV_FILE) -> int:
     """Print each row as soon as it is known; 0 when none failed, else 1."""
     screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
     good = True
-    async with aclosing(_rows(settings)) as rows:
+    async with aclosing(_rows(settings, env_file)) as rows:
         while (row := await _awaited(rows, screen)) is not None:
             good = good and row.state is not State.FAILED
             screen.line(str(row))
@@ -43,8 +45,8 @@ async def _awaited(rows: AsyncGenerator[Row], screen: Screen) -> Row | None:
         return await anext(rows, None)
 
 
-async def _rows(settings: Settings) -> AsyncGenerator[Row]:
-    for row in simple_rows(settings):
+async def _rows(settings: Settings, env_file: Path) -> AsyncGenerator[Row]:
+    for row in simple_rows(settings, env_file=env_file):
         yield row
     async with aclosing(_local_rows(settings)) as local:
         async for row in local:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,7 @@ from dotenv import dotenv_values
 from bot.errors import SettingsError
 
 ENV_FILE: Final = Path(".env")
+_SECRET_ENDS: Final = ("_TOKEN", "_KEY", "_SECRET", "_PASSWORD")
 _NEAR: Final = 0.85
 """How alike (difflib's ratio) a name must be to a setting's to be taken for a slip."""
 
@@ -35,6 +38,25 @@ def misspelled(names: Sequence[str], environ: Mapping[str, str], env_file: Path 
         if near and near[0] not in present:
             hints.append(f"{name} is not a setting; did you mean {near[0]}?")
     return tuple(hints)
+
+
+def exposed(env_file: Path | None) -> str | None:
+    """What to say when others on this machine may read the file, which holds secrets; None when they may not.
+
+    Only where files have modes (POSIX). A file without a filled token, key or password is no secret.
+    """
+    if os.name != "posix" or env_file is None or not env_file.is_file():
+        return None
+    mode = stat.S_IMODE(env_file.stat().st_mode)
+    if not mode & (stat.S_IRGRP | stat.S_IROTH):
+        return None
+    if not any(_is_secret(name, value) for name, value in _filled(_from_file(env_file)).items()):
+        return None
+    return f"{env_file} holds secrets and others on this machine may read it: chmod 600 {env_file}"
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return name.upper().endswith(_SECRET_ENDS) or "@" in value
 
 
 def _from_file(env_file: Path | None) -> Mapping[str, str | None]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from bot import disk
+from bot import disk, environment
 from bot.environment import ENV_FILE
 from bot.errors import SettingsError
 from bot.invite import invite_link
@@ -125,7 +125,22 @@ def _mounts() -> str:
         return ""  # not Linux
 
 
-def simple_rows(settings: Settings, environ: Mapping[str, str] | None = None) -> list[Row]:
+def secrecy_rows(env_file: Path) -> list[Row]:
+    """Whether others on this machine may read the secrets; nothing where there is no such file."""
+    warned = environment.exposed(env_file)
+    if warned is not None:
+        return [warning("secrets", warned)]
+    return [ok("secrets", f"{env_file} is for its owner alone")] if env_file.is_file() else []
+
+
+def simple_rows(
+    settings: Settings, environ: Mapping[str, str] | None = None, env_file: Path = ENV_FILE
+) -> list[Row]:
     """All of these checks, in the order of the table."""
     environ = os.environ if environ is None else environ
-    return [settings_row(settings), *token_rows(settings), disk_row(settings.data_dir, environ)]
+    return [
+        settings_row(settings),
+        *secrecy_rows(env_file),
+        *token_rows(settings),
+        disk_row(settings.data_dir, environ),
+    ]

@@ -70,7 +70,7 @@ async def test_a_public_channel_feeds_another_until_it_becomes_private(played: P
     assert "rests" in await shown(played, cellar)
     assert "no longer" in await share(played, played.channel, cellar, "scene unshare")
     assert "🔗" not in await shown(played, cellar)
-    log = (await played.ask("settings log")).content
+    log = (await (await played.moderator.slash("settings log", cellar)).answer()).content
     assert "scene share" in log
     assert "scene unshare" in log
 
