@@ -11,7 +11,7 @@ import pytest
 from bot.core.mood import from_json
 from bot.engine.indexing import Feeling
 from bot.engine.state import PlaceState
-from tests.engine.stage import TAVERN, Stage, open_stage
+from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
 
 JOY = np.array([9, 5, 1, 1, 1, 1, 1, 2], dtype=np.float32)
 FURY = np.array([1, 1, 2, 1, 1, 5, 9, 1], dtype=np.float32)
@@ -115,3 +115,22 @@ async def test_an_unreadable_mood_stops_no_deletion(tmp_path: Path) -> None:
         await stage.troupe.replies.delete(TAVERN, reply.message_ids[0])
         (turn,) = await stage.store.turns.by_ids([reply_id])
         assert turn.text == ""
+
+
+async def test_a_forgotten_member_has_moved_nobody(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("I burned the inn down.", by=BOB)
+        stage.say("It rains.", by=ALICE)
+        await stage.quiet()
+        burned, rains = await stage.window()
+        await feel(stage, burned.id, FURY)
+        await feel(stage, rains.id, JOY)
+        (stored,) = (await stage.store.scenes.moods(burned.scene_id)).values()
+        assert [step.turn_id for step in from_json(json.loads(stored)).steps] == [burned.id, rains.id]
+        await stage.troupe.privacy.forget(BOB)
+        (stored,) = (await stage.store.scenes.moods(burned.scene_id)).values()
+        assert [step.turn_id for step in from_json(json.loads(stored)).steps] == [rains.id]
+        (view,) = await stage.troupe.mood(TAVERN)
+        assert "happy" in view.words or "overjoyed" in view.words
+        assert "angry" not in view.words
