@@ -144,12 +144,17 @@ class LanceFolder:
         """The table, opened unless it was among the last 32 used."""
         table = self._handles.get(name)
         if table is None:
-            table = await self._lance.LanceTable.open(self._connection, name)
+            opened = await self._lance.LanceTable.open(self._connection, name)
+            table = self._handles.get(name) or opened  # what another opened meanwhile may have written
+        self.keep(name, table)
+        return table
+
+    def keep(self, name: str, table: LanceTable) -> None:
+        """Hand out this one from now on: a handle shows the table as it was opened, or as it wrote it."""
         self._handles[name] = table
         self._handles.move_to_end(name)
         if len(self._handles) > OPEN_TABLES:
             self._handles.popitem(last=False)
-        return table
 
     async def ensure(self, space_id: int, dimensions: int) -> str:
         """Makes the space's table where it is missing; its name."""

@@ -194,6 +194,7 @@ class LanceIndex:
             async with gate.writing(), our_errors(REWRITE_SECONDS):
                 table = await self._folder.table(name)
                 await again_after(CONFLICT, table.write_anew, table.refresh, attempts=3)
+                self._folder.keep(name, table)
                 async with gate.alone():
                     await table.drop_old()
                 self._upkeep[name] = _Upkeep(0, 0, set())
@@ -205,7 +206,9 @@ class LanceIndex:
             async with self._folder.gate(name).writing(), our_errors(REWRITE_SECONDS):
                 left = self._upkeep.get(name)
                 if left is not None and self._folder.exists(name):
-                    await self._put_in_order(await self._folder.table(name), left)
+                    table = await self._folder.table(name)
+                    await self._put_in_order(table, left)
+                    self._folder.keep(name, table)
 
     @staticmethod
     async def _put_in_order(table: LanceTable, left: _Upkeep) -> None:
@@ -244,6 +247,7 @@ class LanceIndex:
                 small = await table.in_small_files(LARGE)
                 self._upkeep[name] = _Upkeep(await table.versions(), FOLD_AFTER if small else 0, small)
             await again_after(CONFLICT, lambda: change(table), table.refresh, attempts=3)
+            self._folder.keep(name, table)
             self._upkeep[name].note(memory_ids)
 
     async def _drop(self, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import lancedb
 import numpy as np
 import pytest
 
-from bot.adapters import lance_index
+from bot.adapters import lance_index, lance_table
 from bot.adapters.index_manifest import FILE_NAME, table_name
 from bot.adapters.lance_index import LanceIndex
 from bot.core.ports import IndexKey
@@ -261,6 +262,31 @@ async def test_few_large_writes_are_put_in_order_too(tmp_path: Path) -> None:
             )
         await index.maintain()
     assert await runs_of_stories(tmp_path) == 4
+
+
+async def test_a_reader_that_opened_a_table_before_a_write_does_not_have_it_shown_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, [key(1)])
+    written, calls = asyncio.Event(), itertools.count()
+    opened = lance_table.LanceTable.open
+
+    async def slow_at_first(connection: object, name: str) -> lance_table.LanceTable:
+        first = next(calls) == 0
+        table = await opened(connection, name)
+        if first:
+            await written.wait()
+        return table
+
+    async with open_index(tmp_path) as index:
+        monkeypatch.setattr(lance_table.LanceTable, "open", slow_at_first)
+        reading = asyncio.create_task(index.count(SPACE))
+        await asyncio.sleep(0)
+        await index.upsert(SPACE, [key(2)])
+        written.set()
+        await reading
+        assert await index.count(SPACE) == 2
 
 
 # ---------------------------------------------------------------- repair
