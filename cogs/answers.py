@@ -12,13 +12,17 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from bot.errors import UserFacing
+from bot.errors import StorageError, UserFacing
 
 log = logging.getLogger(__name__)
 
 Asked = discord.Interaction[Any]
 LIMIT: Final = 2000
 MOST_MESSAGES: Final = 3
+NOT_STORED: Final = (
+    "I cannot read or write my memory just now, so nothing was changed. Please try again in a few minutes; "
+    "whoever runs me finds the reason in the log."
+)
 EXPIRED: Final = frozenset({10062, 10015, 40060, 50027})
 """Codes of an interaction that can no longer be answered, or was answered already."""
 
@@ -98,7 +102,10 @@ async def report(interaction: Asked, error: BaseException) -> None:
         log.info("%s: the interaction can no longer be answered (code %s)", command, cause.code)
         return
     text = _told(cause)
-    if text is None:
+    if isinstance(cause, StorageError):
+        log.error("%s could not be done: %s", command, cause)
+        text = NOT_STORED
+    elif text is None:
         reference = new_reference()
         log.error("%s failed (reference %s)", command, reference, exc_info=cause)
         text = (

@@ -14,6 +14,7 @@ from bot.core.stores import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
 from bot.engine.jobs import reference
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, next_persona
+from bot.errors import StorageError
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +22,8 @@ T = TypeVar("T")
 Change = Callable[[PlaceState], Awaitable[T]]
 MAILBOX = 2000
 IDLE_SECONDS = 600.0
+RETRY_SECONDS = 5.0
+"""A place whose state could not be read or written is read again after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,10 @@ class PlaceActor:
             if isinstance(message, _Do) and message.result is not None:
                 if not message.result.done():
                     message.result.set_exception(problem)
+            elif isinstance(problem, StorageError):
+                log.warning("Place %s is read again: %s", self.place.id, problem)
+                self._missed = True
+                self._nudge_after(RETRY_SECONDS)
             else:
                 log.exception("Place %s could not handle an event (ref %s)", self.place.id, reference())
 

@@ -53,6 +53,7 @@ from bot.engine.silence import Silence
 from bot.engine.sleeping import Sleep
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
+from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.engine.thrift import Thrift
@@ -83,6 +84,7 @@ def assemble(parts: Parts) -> Troupe:
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
     guard = Guard(options=options, moderation=parts.moderation)
+    trouble = StorageTrouble(store=store.settings, notices=notices, now=now)
     delivery = Delivery(
         messenger=parts.messenger,
         turns=store.turns,
@@ -232,6 +234,7 @@ def assemble(parts: Parts) -> Troupe:
         messenger=parts.messenger,
         prompts=parts.prompts,
         health=health,
+        trouble=trouble,
         context_tokens=parts.context_tokens,
         reply_tokens=parts.reply_tokens,
         sampling=parts.sampling,
@@ -239,7 +242,13 @@ def assemble(parts: Parts) -> Troupe:
         now=now,
     )
     places.use(conduct, conversation.answer)
-    journal = Journal(turns=store.turns, live=live, tell=places.tell)
+    journal = Journal(
+        turns=store.turns,
+        live=live,
+        tell=places.tell,
+        trouble=trouble,
+        read_missed=lambda: jobs.start(troupe.read_missed(), name="read what found no room"),
+    )
     notes = Service(jobs, summariser.run, name="summariser")
     privacy = Privacy(
         store=store.privacy,
@@ -278,7 +287,7 @@ def assemble(parts: Parts) -> Troupe:
         ),
         audit=Audit(store=store.audit, options=options, channels=parts.channels, notices=notices),
     )
-    return Troupe(
+    troupe = Troupe(
         trust=trust,
         personas=personas,
         samples=samples,
@@ -363,6 +372,7 @@ def assemble(parts: Parts) -> Troupe:
             encoder=parts.encoder,
             memories=store.memories,
             summariser=summariser,
+            trouble=trouble,
             degraded=parts.degraded,
             model_lines=parts.model_lines,
             disk=parts.disk,
@@ -381,3 +391,4 @@ def assemble(parts: Parts) -> Troupe:
         jobs=jobs,
         notes=notes,
     )
+    return troupe

@@ -27,6 +27,7 @@ from bot.engine.options import Options
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, is_unwritten, newest_unwritten
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
+from bot.errors import StorageError
 
 log = logging.getLogger(__name__)
 
@@ -233,9 +234,12 @@ class Conduct:
         for turn in request.answers:
             state.answered_at[turn.owner_id] = self.now()
             state.cooled.discard(turn.owner_id)
-        await self._pass(state, request.answers)
-        if spoken.sample and not newest_unwritten(request.answers):
-            await self._personas.add_sample(request.persona.id, spoken.text, state.window[-1].id)
+        try:
+            await self._pass(state, request.answers)
+            if spoken.sample and not newest_unwritten(request.answers):
+                await self._personas.add_sample(request.persona.id, spoken.text, state.window[-1].id)
+        except StorageError as problem:  # the reply is stored and must go out, once
+            log.warning("Place %s: what goes with a reply is not stored: %s", state.place.id, problem)
         return rows
 
     async def _pass(self, state: PlaceState, answers: Sequence[Turn]) -> None:
@@ -252,6 +256,18 @@ class Conduct:
         reply.committed = True
         if hold:
             state.hold_until = self.now() + timedelta(seconds=hold)
+        return True
+
+    async def postponed(self, state: PlaceState, reply: RunningReply, hold: float) -> bool:
+        """The reply could not be stored: it is made again in a while for turns that are not too old by then;
+        False when it is not wanted anyway."""
+        if not reply.wanted or reply.committed:
+            return False
+        reply.committed = True
+        oldest = self.now() - ANSWER_WITHIN
+        fresh = [address for address in reply.addresses if address.turn.created_at >= oldest]
+        state.pending = fresh + state.pending
+        state.hold_until = self.now() + timedelta(seconds=hold)
         return True
 
     async def unsaid(self, state: PlaceState, reply: RunningReply, rows: Sequence[OutboxRow]) -> None:

@@ -34,6 +34,7 @@ from bot.engine.paid_calls import Call, PaidCalls
 from bot.engine.samples import becomes_one
 from bot.engine.slots import Priority
 from bot.engine.state import ReplyRequest, RunningReply
+from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.thrift import Thrift, payer_of
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, StorageError
 
@@ -100,6 +101,7 @@ class Conversation:
         messenger: Messenger,
         prompts: Prompts,
         health: ModelHealth,
+        trouble: StorageTrouble,
         context_tokens: int,
         reply_tokens: int,
         sampling: Sampling,
@@ -119,6 +121,7 @@ class Conversation:
         self._messenger = messenger
         self._prompts = prompts
         self._health = health
+        self._trouble = trouble
         self._rooms = ModelRooms(context_tokens)
         self._reply_tokens = reply_tokens
         self._sampling = sampling
@@ -127,6 +130,16 @@ class Conversation:
 
     async def answer(self, reply: RunningReply, actor: PlaceActor) -> None:
         """Answer, or give one notice. Never silence, never two."""
+        try:
+            await self._trouble.check()  # before a call of the model that would be in vain
+            await self._answer(reply, actor)
+        except StorageError as problem:
+            self._trouble.failed(problem)
+            place, answered = reply.request.place, _message(reply.request)
+            if await actor.do(lambda state: self._conduct.postponed(state, reply, HOLD_SECONDS)):
+                self._trouble.tell(place, reply_to=answered)
+
+    async def _answer(self, reply: RunningReply, actor: PlaceActor) -> None:
         request, trace = reply.request, Trace()
         try:
             with self._crowd.entered(payer_of(request), int(str(request.options["waiting_replies"]))):
@@ -140,6 +153,8 @@ class Conversation:
         except OverLimit as problem:
             if await actor.do(lambda state: self._conduct.failed(state, reply, 0.0)):
                 await self._thrift.tired(request, problem.limit)
+        except StorageError:
+            raise
         except EmptyReply:
             await self._instead(reply, actor, _NO_WORDS.format(name=request.persona.name))
         except ModelError as problem:

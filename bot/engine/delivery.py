@@ -13,12 +13,14 @@ from bot.core.ports import Messenger
 from bot.core.stores import PersonaStore, TurnStore
 from bot.core.types import OutboxRow, Persona, Place
 from bot.engine.jobs import Jobs
-from bot.errors import DeliveryError
+from bot.errors import DeliveryError, StorageError
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 STALE = timedelta(minutes=10)
+NOTE_SECONDS = 5.0
+"""What could not be stored is tried again after so long."""
 
 
 class _Sent(Enum):
@@ -122,10 +124,26 @@ class Delivery:
                 if found is None:
                     continue
                 message_id = found
-            await self._turns.sent(row.id, message_id)
+            await self._note_sent(row.id, message_id)
             return _Sent.YES
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
         return _Sent.NO
+
+    async def _note_sent(self, row_id: int, message_id: int) -> None:
+        """The message stands in the channel: where the database takes nothing now, it is told later."""
+        try:
+            await self._turns.sent(row_id, message_id)
+        except StorageError as problem:
+            log.warning("It is not stored yet that a message was sent: %s", problem)
+            if not self._jobs.closing:
+                self._jobs.start(self._note_later(row_id, message_id), name=f"note that {row_id} was sent")
+
+    async def _note_later(self, row_id: int, message_id: int) -> None:
+        while True:
+            await asyncio.sleep(NOTE_SECONDS)
+            with contextlib.suppress(StorageError):
+                await self._turns.sent(row_id, message_id)
+                return
 
     def hush(self, covers: Callable[[Place], bool]) -> int:
         """Stop speaking in these places in the middle of a send; how many sends that were."""

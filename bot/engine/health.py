@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.core.ports import Encoder
 from bot.core.stores import MemoryStore
+from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.summarising import Summariser
 
 
@@ -45,6 +46,7 @@ class Health:
         encoder: Encoder,
         memories: MemoryStore,
         summariser: Summariser,
+        trouble: StorageTrouble,
         degraded: Callable[[], list[str]],
         model_lines: Callable[[], list[HealthLine]],
         disk: Callable[[], Awaitable[HealthLine | None]],
@@ -53,6 +55,7 @@ class Health:
         self._encoder = encoder
         self._memories = memories
         self._summariser = summariser
+        self._trouble = trouble
         self._degraded = degraded
         self._model_lines = model_lines
         self._disk = disk
@@ -63,6 +66,7 @@ class Health:
         encoder = f"{self._encoder.id} is ready" if self._encoder.ready else "still loading; words serve"
         turns = self._summariser.waiting
         lines = [
+            HealthLine("database", not self._trouble.failure, self._trouble.failure or "takes what is said"),
             self._model.line(),
             *self._model_lines(),
             HealthLine("embedding model", self._encoder.ready, encoder),

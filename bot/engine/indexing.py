@@ -84,6 +84,7 @@ class Indexer:
     async def run(self) -> None:
         """Index for ever; the owner cancels it. While the index fails, words serve."""
         await self._check()
+        told = ""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -91,10 +92,14 @@ class Indexer:
             try:
                 await self.catch_up()
                 await self._index.drop_stale()
-            except (SearchIndexError, SettingsError) as problem:
-                log.warning("The search index failed, words serve: %s", problem)
+                told = ""
+            except (SearchIndexError, SettingsError, StorageError) as problem:
+                if told != str(problem):  # a full disk may stay so for hours
+                    log.warning("Indexing waits, words serve: %s", problem)
+                told = str(problem)
                 await asyncio.sleep(PATIENCE_SECONDS)
-                await self._check()
+                if not isinstance(problem, StorageError):
+                    await self._check()
                 self.wake()
 
     async def _check(self) -> None:

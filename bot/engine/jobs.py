@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from bot.errors import StorageError
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -80,9 +82,15 @@ class Jobs:
         return self.start(self._repeat(step, name, patience), name=name)
 
     async def _repeat(self, step: Callable[[], Awaitable[float]], name: str, patience: float) -> None:
+        told = ""
         while True:
             try:
                 wait = await step()
+                told = ""
+            except StorageError as problem:
+                if told != str(problem):  # a full disk may stay so for hours
+                    log.warning("%s waits: %s", name, problem)
+                told, wait = str(problem), patience
             except Exception:
                 # The edge of a background loop: one bad step must not end the loop.
                 log.exception("%s failed (ref %s); trying again in %.0f s", name, reference(), patience)
@@ -94,6 +102,9 @@ class Jobs:
             return await work
         except asyncio.CancelledError:
             raise
+        except StorageError as problem:
+            log.warning("%s failed: %s", name, problem)
+            return None
         except Exception:
             # The edge of a task that nobody awaits: logged here or nowhere.
             log.exception("%s failed (ref %s)", name, reference())

@@ -12,12 +12,17 @@ from bot.core.stores import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.types import LiveScene, TurnDraft, TurnKind
 from bot.engine.jobs import reference
 from bot.engine.live import LiveScenes
+from bot.engine.storage_trouble import StorageTrouble
 from bot.errors import StorageError
 
 log = logging.getLogger(__name__)
 
 BATCH = 256
 RETRY_SECONDS = 1.0
+TELL_AFTER = 4
+"""So many failed attempts in a row before members are told: a busy database is not worth a notice."""
+MOST_WAITING = 20_000
+"""Messages that wait in memory while the database takes none; later ones are read from their channels."""
 
 Heard = tuple[JournalEntry | Callable[[], None], MessagePosted | None]
 Tell = Callable[[int, JournalOutcome, MessagePosted | None], None]
@@ -53,10 +58,22 @@ class Journal:
     what was heard stays in memory and is lost only with the process (and then fetched from the channel).
     """
 
-    def __init__(self, *, turns: TurnStore, live: LiveScenes, tell: Tell) -> None:
+    def __init__(
+        self,
+        *,
+        turns: TurnStore,
+        live: LiveScenes,
+        tell: Tell,
+        trouble: StorageTrouble,
+        read_missed: Callable[[], object],
+    ) -> None:
+        """`read_missed` has the channels read of which a message found no room."""
         self._turns = turns
         self._live = live
         self._tell = tell
+        self._trouble = trouble
+        self._read_missed = read_missed
+        self._overflown = False
         self._waiting: list[Heard] = []
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -72,6 +89,10 @@ class Journal:
             live = self._live.get(event.place.id)
             if live is None or live.scene.paused:
                 return False
+            if self._full and not event.backfilled:
+                self._overflown = True
+                self._live.missed(event.place.id)
+                return False
             seen = event.backfilled or not self._live.is_unread(event.place.id)
             entry = PostEntry(draft_of(event, live, proxied=proxied), seen=seen)
             self._waiting.append((entry, event))
@@ -80,6 +101,15 @@ class Journal:
         self._idle.clear()
         self._wake.set()
         return True
+
+    @property
+    def _full(self) -> bool:
+        return len(self._waiting) >= MOST_WAITING
+
+    async def room(self) -> None:
+        """Return when more can be taken in without losing sight of it."""
+        if self._full:
+            await self._idle.wait()
 
     def then(self, call: Callable[[], None]) -> None:
         """Have something done, without a trace, in the order of what was submitted."""
@@ -103,16 +133,20 @@ class Journal:
                     else:
                         self._tell(_place_id(entry), next(outcomes), event)
             self._idle.set()
+            if self._overflown:
+                self._overflown = False
+                self._read_missed()
 
     async def _commit(self, entries: list[JournalEntry]) -> list[JournalOutcome]:
-        reported = False
+        attempts = 0
         while True:
             try:
-                return await self._turns.commit(entries)
+                outcomes = await self._turns.commit(entries)
             except StorageError as problem:
-                if not reported:
-                    log.error("The journal cannot write and waits: %s", problem)
-                    reported = True
+                attempts += 1
+                if attempts >= TELL_AFTER:
+                    self._trouble.failed(problem)
+                    self._tell_members()
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 # One event that breaks the store must not stop all that come after it.
@@ -120,6 +154,14 @@ class Journal:
                     log.exception("An event could not be stored (ref %s): %r", reference(), type(entries[0]))
                     return [None]
                 return [outcome for entry in entries for outcome in await self._commit([entry])]
+            else:
+                self._trouble.works()
+                return outcomes
+
+    def _tell_members(self) -> None:
+        said = {event.place.id: event for _, event in self._waiting if event and not event.backfilled}
+        for event in said.values():
+            self._trouble.tell(event.place, reply_to=event.message_id)
 
     async def flushed(self) -> None:
         """Return when everything submitted so far is committed."""

@@ -20,6 +20,7 @@ class LiveScenes:
         self._places: dict[int, _Entry] = {}
         self._recorded_from: dict[int, int] = {}
         self._unread: set[int] = set()
+        self._missed: set[int] = set()
 
     def place(self, place_id: int) -> Place | None:
         """The place, when it ever had a scene."""
@@ -40,6 +41,7 @@ class LiveScenes:
         """Nothing up to this message may be read from the history: it came before the scene or in a pause."""
         self._recorded_from[place_id] = message_id
         self._unread.discard(place_id)
+        self._missed.discard(place_id)
 
     def recorded_from(self, place_id: int) -> int:
         """The message id after which the history may be read."""
@@ -49,9 +51,23 @@ class LiveScenes:
         """Messages may have been missed in every place: its history must be read."""
         self._unread.update(place.id for place in self.places())
 
+    def missed(self, place_id: int) -> None:
+        """A message was missed in this place."""
+        self._unread.add(place_id)
+        self._missed.add(place_id)
+
+    def unread(self) -> list[Place]:
+        """The places in which messages may have been missed."""
+        return [place for place in self.places() if place.id in self._unread]
+
+    def reading(self, place_id: int) -> None:
+        """The history of the place is being read."""
+        self._missed.discard(place_id)
+
     def read(self, place_id: int) -> None:
-        """The history of the place was read to its end."""
-        self._unread.discard(place_id)
+        """The history of the place was read to its end; what was missed meanwhile is missing."""
+        if place_id not in self._missed:
+            self._unread.discard(place_id)
 
     def is_unread(self, place_id: int) -> bool:
         """Whether messages before the newest may be missing."""
@@ -75,6 +91,7 @@ class LiveScenes:
         self._places.pop(place_id, None)
         self._recorded_from.pop(place_id, None)
         self._unread.discard(place_id)
+        self._missed.discard(place_id)
 
     def places(self) -> list[Place]:
         """Every place with an active scene."""

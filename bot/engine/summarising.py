@@ -30,7 +30,7 @@ from bot.engine.places import Places
 from bot.engine.reflecting import Reflector
 from bot.engine.slots import GiveWay, Priority
 from bot.engine.state import PlaceState
-from bot.errors import ContextOverflow, ModelError
+from bot.errors import ContextOverflow, ModelError, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +178,9 @@ class Summariser:
             self._too_long(due, problem)
         except ModelError as problem:
             self._failed(due, f"the model gave no notes: {type(problem).__name__}")
+            log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
+        except StorageError as problem:
+            self._failed(due, "the database takes nothing")
             log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
         except Exception:
             number = reference()

@@ -202,6 +202,11 @@ class Troupe:
         await self.trust.screening.flushed()
         await self.journal.flushed()
 
+    async def read_missed(self) -> None:
+        """Read the places in which a message found no room in memory, from where they were seen."""
+        for place in self.live.unread():
+            await self._read_history(place, self.conduct.now())
+
     async def _read_history(self, place: Place, since: datetime | None) -> None:
         live = self.live.get(place.id)
         if live is None or live.scene.paused:
@@ -212,7 +217,9 @@ class Troupe:
             seen = await self.store.seen_until(place.id)
             after = max(after, min(seen, snowflake(since)))
         try:
+            self.live.reading(place.id)
             async for event in self.messenger.history(place, after=after):
+                await self.journal.room()
                 self.hear(event)
             self.live.read(place.id)
         except DeliveryError as problem:

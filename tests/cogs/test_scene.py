@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.errors import StorageError
 from tests.cogs.conftest import Stage
 from tests.discord_server import Channel, Permission
 from tests.discord_server.models import Overwrite
@@ -42,6 +43,19 @@ async def test_a_refused_start_takes_its_notice_back(stage: Stage) -> None:
     answer = await (await stage.moderator.slash("scene start", stage.channel, name="refused")).answer()
     assert answer.content == "No such scene may begin."
     assert [message for message in stage.server.messages(stage.channel) if not message.ephemeral] == []
+
+
+@pytest.mark.logs_exceptions
+async def test_a_database_that_takes_nothing_is_told_calmly(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise StorageError("The disk is full. Free some space.")
+
+    monkeypatch.setattr(stage.troupe.scenes, "start", refuse)
+    answer = await (await stage.moderator.slash("scene start", stage.channel, name="Feast")).answer()
+    assert answer.content.startswith("I cannot read or write my memory just now")
+    assert any("Free some space." in record.message for record in caplog.records)
 
 
 async def test_c08_start_names_the_missing_permissions_and_the_channel(stage: Stage) -> None:

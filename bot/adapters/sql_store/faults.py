@@ -29,7 +29,8 @@ _ADVICE = (
     ),
     (
         ("disk is full", "no space left", "disk i/o"),
-        "The disk of the database {path} is full or failing. Free some space, then start again.",
+        "The disk of the database {path} is full or failing. Free some space; a running bot then goes on by "
+        "itself.",
     ),
 )
 
