@@ -122,7 +122,7 @@ class Personas(
     @app_commands.describe(
         persona="Which one",
         avatar="A new picture; no form opens then",
-        page="What the form shows: main holds its texts, character what it lives by",
+        page="main: texts. character: what it lives by. recall: how it remembers. more, lists: the rest",
         suggest="Let the language model suggest what it lives by; you look at it before it is saved",
     )
     async def edit(

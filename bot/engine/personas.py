@@ -10,6 +10,7 @@ from typing import Any
 from bot.core import cards
 from bot.core.budgets import Budgets
 from bot.core.card_file import read_card
+from bot.core.character import in_a_line
 from bot.core.extensions import with_own
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision, PersonaStore
@@ -42,6 +43,7 @@ class Personas:
         """`count` and `room` are those of the model that will speak for the personas."""
         self._count = count
         self._card_room = room.system - room.scratchpad - room.standing
+        self._character_room = room.character
         self._store = store
         self._places = places
         self._conduct = conduct
@@ -234,6 +236,7 @@ class Personas:
     def too_large(self, persona: Persona) -> str:
         """Say that the card's texts are more than the model's context has room for; "" when they fit."""
         tokens = sum(self._count(persona.text(field)) for field in SHOWN_TO_THE_MODEL)
+        tokens += min(self._count(in_a_line(persona.card)), self._character_room)
         if tokens <= self._card_room:
             return ""
         return (
