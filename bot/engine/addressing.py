@@ -99,10 +99,18 @@ class Addressing:
         if not self._rates.allows(state.place.space_id, turn.owner_id, int(str(options["member_rate"]))):
             self._refuse(state.place, turn, int(str(options["member_rate"])))
             return
+        self._yield_to(state, turn)
         wait = 0.0
         if not turn.proxied and self._options.proxies_seen(state.place.space_id):
             wait = float(str(options["proxy_wait"]))
         state.pending.append(Address(turn, persona_id, self._now() + timedelta(seconds=wait)))
+
+    def _yield_to(self, state: PlaceState, turn: Turn) -> None:
+        """A reply in the making that answers nobody but a flood gives way to whoever else asks."""
+        space_id, reply = state.place.space_id, state.reply
+        if reply is not None and not self._rates.floods(space_id, turn.owner_id):
+            owners = {address.turn.owner_id for address in reply.addresses}
+            reply.yields |= all(self._rates.floods(space_id, owner_id) for owner_id in owners)
 
     def _refuse(self, place: Place, turn: Turn, rate: int) -> None:
         """One notice for a flood. Its turns are marked a few at a time: the place must not wait for each."""

@@ -71,14 +71,18 @@ def assemble(parts: Parts) -> Troupe:
     slots = FairSlots(parts.concurrency)
     health = ModelHealth(parts.chat.name)
     options = Options(store=store.settings)
-    spending = parts.spending
-    limits = Limits(store=store.usage, options=options, ceilings=spending.ceilings, now=now)
-    crowd, rates, jobs = Crowd(slots=parts.concurrency), Rates(now=now), Jobs()
+    limits = Limits(store=store.usage, options=options, ceilings=parts.spending.ceilings, now=now)
+    rates, jobs = Rates(now=now), Jobs()
+    crowd = Crowd(slots=parts.concurrency, rates=rates)
     calls = behind = PaidCalls(
-        limits=limits, slots=slots, crowd=crowd, tier=Tier(parts.chat, spending.price), cheap=spending.cheap
+        limits=limits,
+        slots=slots,
+        crowd=crowd,
+        tier=Tier(parts.chat, parts.spending.price),
+        cheap=parts.spending.cheap,
     )
     if parts.background is not parts.chat:
-        tier = Tier(parts.background, spending.background_price)
+        tier = Tier(parts.background, parts.spending.background_price)
         behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), crowd=crowd, tier=tier)
     words = StoryWords(memories=store.memories, stemmer_of=parts.stemmer_of)
     notices = Notices(messenger=parts.messenger, now=now)
@@ -228,7 +232,7 @@ def assemble(parts: Parts) -> Troupe:
             notices=notices,
             channels=parts.channels,
             messenger=parts.messenger,
-            currency=spending.currency,
+            currency=parts.spending.currency,
             has_cheaper=calls.has_cheaper,
         ),
         messenger=parts.messenger,
@@ -323,7 +327,7 @@ def assemble(parts: Parts) -> Troupe:
             now=now,
         ),
         relations=relations,
-        usage=Usage(store=store.usage, limits=limits, personas=store.personas, spending=spending),
+        usage=Usage(store=store.usage, limits=limits, personas=store.personas, spending=parts.spending),
         explainer=explainer,
         replies=Replies(
             turns=store.turns,

@@ -47,6 +47,11 @@ class Rates:
         self._refused[key] = now
         return last is None or now - last >= MINUTE
 
+    def floods(self, space_id: int, member_id: int) -> bool:
+        """Whether the member was refused in the last minute."""
+        last = self._refused.get((space_id, member_id))
+        return last is not None and self._now() - last < MINUTE
+
     def forget(self, member_id: int) -> None:
         """Nothing of this member stays."""
         self._granted = {key: times for key, times in self._granted.items() if key[1] != member_id}
@@ -67,8 +72,9 @@ class Crowded(Exception):
 class Crowd:
     """Replies in the making, by server and member, and how many of one member ask the model at once."""
 
-    def __init__(self, *, slots: int) -> None:
+    def __init__(self, *, slots: int, rates: Rates) -> None:
         """`slots` are all calls of the model at once; one member gets at most half of them."""
+        self._rates = rates
         self._most_calls = max(1, slots // 2)
         self._making: Counter[_Key] = Counter()
         """Of a server as a whole under the member 0."""
@@ -89,6 +95,11 @@ class Crowd:
             yield
         finally:
             _take(self._making, [whole, *keys])
+
+    def is_flood(self, payer: Payer) -> bool:
+        """Whether a reply is for nobody but members who ask far too often."""
+        floods = [self._rates.floods(payer.space_id, member_id) for member_id in payer.member_ids]
+        return bool(floods) and all(floods)
 
     def member(self, payer: Payer) -> int:
         """For whom a reply stands in line: of those it answers, the one who asks for least; 0 for nobody."""

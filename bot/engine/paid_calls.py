@@ -122,17 +122,17 @@ class PaidCalls:
     async def _slot(self, payer: Payer, priority: Priority, interruptible: bool) -> AsyncIterator[None]:
         """Servers, members and places in turn, and no member everywhere at once."""
         member_id = self._crowd.member(payer)
-        async with (
-            self._crowd.line(payer.space_id, member_id),
-            self._slots.hold(
+        async with self._crowd.line(payer.space_id, member_id):
+            if priority is Priority.REPLY and self._crowd.is_flood(payer):
+                priority = Priority.FLOOD
+            async with self._slots.hold(
                 payer.place_id,
                 space_id=payer.space_id,
                 member_id=member_id,
                 priority=priority,
                 interruptible=interruptible,
-            ),
-        ):
-            yield
+            ):
+                yield
 
 
 def _cost(tier: Tier, completion: Completion, prompt_tokens: int) -> Spent:

@@ -13,7 +13,9 @@ class Priority(IntEnum):
     """Smaller goes first."""
 
     REPLY = 0
-    BACKGROUND = 1
+    FLOOD = 1
+    """A reply to nobody but a member who asks far too often."""
+    BACKGROUND = 2
 
 
 class GiveWay(Exception):

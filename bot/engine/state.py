@@ -91,20 +91,20 @@ class RunningReply:
     committed: bool = False
     recalled: frozenset[int] = frozenset()
     """The memories that its prompt tells."""
-    waiting: bool = False
-    """Whether it waits for its turn with the language model."""
+    yields: bool = False
+    """Whether it is made anew when others ask: it still waits for the language model, or answers a flood."""
     nudge: Callable[[], None] = lambda: None
     """Has the place look whether somebody else should come before or with it."""
 
     def waits(self) -> None:
         """Its prompt is made; from now on it waits for the model."""
-        self.waiting = True
+        self.yields = True
         self.nudge()
 
     @contextmanager
     def asking(self) -> Iterator[None]:
         """Its turn has come: what comes now is answered after it."""
-        self.waiting = False
+        self.yields = False
         yield
 
     def shows(self, turn_ids: Collection[int], memory_ids: Collection[int]) -> bool:
@@ -160,7 +160,7 @@ class PlaceState:
         """A reply that waits for the model is made anew when others ask meanwhile: whoever has many replies
         waiting elsewhere must not have their own channel wait with them."""
         reply = self.reply
-        if reply is None or not reply.waiting or not reply.wanted or reply.committed:
+        if reply is None or not reply.yields or not reply.wanted or reply.committed:
             return
         answered = {address.turn.owner_id for address in reply.addresses}
         if any(address.turn.owner_id not in answered for address in self.pending):
