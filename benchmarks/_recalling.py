@@ -16,7 +16,6 @@ from bot.adapters.sql_store import SqlStore, open_store
 from bot.app import DATABASE, INDEX
 from bot.core.ports import Encoder
 from bot.core.types import Persona, Scene, Turn, TurnDraft, TurnKind
-from bot.core.vectors import Vector
 from bot.engine.indexing import Indexer
 from bot.engine.recalling import Recaller
 from bot.engine.recent_vectors import RecentVectors
@@ -88,8 +87,3 @@ def draft(scene: Scene, persona: Persona, speaker: str, text: str, moment: datet
 def unstored(drafted: TurnDraft, number: int) -> Turn:
     """A turn that recall may be asked with, though no store knows it."""
     return Turn(**{name: getattr(drafted, name) for name in TurnDraft.__dataclass_fields__}, id=number)
-
-
-async def given(vector: Vector | None) -> Vector | None:
-    """A vector that is there already, where one is awaited."""
-    return vector

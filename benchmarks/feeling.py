@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from benchmarks._encoding import say
 from benchmarks._feelings import KINDS, Asked, Character, read
-from benchmarks._recalling import Memory, draft, given, open_memory, unstored
+from benchmarks._recalling import Memory, draft, open_memory, unstored
 from bot.core import cards
 from bot.core.candidates import DEFAULT_WEIGHT, RecallSettings
 from bot.core.mood import Mood, at_rest, update
@@ -32,8 +32,7 @@ from bot.core.stores import PostEntry
 from bot.core.strategies import Strategy
 from bot.core.types import Memory as Remembered
 from bot.core.types import Persona, Place, Scene, Turn
-from bot.core.vectors import Vector
-from bot.engine.recalling import Recollection, Wanted
+from bot.engine.recalling import Asking, Recollection, Wanted
 
 SPACE: Final = 1
 FIRST: Final = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)
@@ -160,17 +159,17 @@ class _Remembering:
         """The place of the wanted memory by each strategy, from 1; 1,000 where it is not recalled."""
         before, mood = await self._heard(asked.before)
         query = self._turn(asked.text, -len(before) - 1, self.now)
-        vector = await self.memory.recaller.vector_of([query])
         places = {}
-        for name, one in settings.items():
-            found = await self._recall(query, before, mood, one, vector)
-            ranked = [item.memory_id for item in sorted(found.choice.items, key=lambda item: item.rank)]
-            gold = self.memory_ids[asked.gold]
-            places[name] = ranked.index(gold) + 1 if gold in ranked else _MISSED
+        async with self.memory.recaller.asking(self.scene, self.persona.id, [query]) as asking:
+            for name, one in settings.items():
+                found = await self._recall(query, before, mood, one, asking)
+                ranked = [item.memory_id for item in sorted(found.choice.items, key=lambda item: item.rank)]
+                gold = self.memory_ids[asked.gold]
+                places[name] = ranked.index(gold) + 1 if gold in ranked else _MISSED
         return places
 
     async def _recall(
-        self, query: Turn, before: Sequence[Turn], mood: Mood, settings: RecallSettings, vector: Vector | None
+        self, query: Turn, before: Sequence[Turn], mood: Mood, settings: RecallSettings, asking: Asking
     ) -> Recollection:
         wanted = Wanted(
             scene=self.scene,
@@ -182,7 +181,7 @@ class _Remembering:
             cooling=frozenset(),
             cost=lambda item: 1,
         )
-        return await self.memory.recaller.recall(wanted, given(vector))
+        return await self.memory.recaller.recall(wanted, asking)
 
     async def _heard(self, lines: Sequence[str]) -> tuple[list[Turn], Mood]:
         """The turns just before a query, and the mood they leave behind, a minute between them."""

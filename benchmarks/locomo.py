@@ -23,7 +23,7 @@ from bot.core.recall import rank
 from bot.core.strategies import Strategy
 from bot.core.tokens import MONTHS
 from bot.core.vectors import Vector
-from bot.engine.recalling import BY_MEANING, BY_WORDS
+from bot.engine.searching import BY_MEANING, BY_WORDS
 
 WORDS: Final = 1000
 CUTS: Final = (5, 10, 20)

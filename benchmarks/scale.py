@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks._encoding import say
 from benchmarks._filled import fill
-from benchmarks._recalling import Memory, draft, given, open_memory, unstored
+from benchmarks._recalling import Memory, draft, open_memory, unstored
 from benchmarks._words import Sentences
 from bot.app import DATABASE, INDEX
 from bot.core.candidates import RecallSettings
@@ -186,13 +186,15 @@ class _Guild:
     sentences: Sentences
 
     async def search(self, place_id: int) -> tuple[float, float]:
-        """Milliseconds of one recall as a reply asks for it: without the embedding of the query, and with."""
+        """Milliseconds of one recall as a reply asks for it: after the embedding of the query, beside which
+        the words are searched, and in all."""
         scene, persona = await self._scene(place_id)
         query = unstored(draft(scene, persona, "Alice", self.sentences.next(), datetime.now(UTC)), -1)
         began = time.perf_counter()
-        vector = await self.memory.recaller.vector_of([query])
-        embedded = time.perf_counter()
-        found = await self.memory.recaller.recall(_wanted(scene, persona, query), given(vector))
+        async with self.memory.recaller.asking(scene, persona.id, [query]) as asking:
+            await asking.meant
+            embedded = time.perf_counter()
+            found = await self.memory.recaller.recall(_wanted(scene, persona, query), asking)
         ended = time.perf_counter()
         assert found.choice.items, "nothing was recalled"
         return 1000 * (ended - embedded), 1000 * (ended - began)

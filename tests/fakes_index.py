@@ -57,9 +57,12 @@ class FakeIndex:
         hits = {key.memory_id: IndexHit(key.memory_id, float("nan"), key.emotion, True) for _, key in found}
         return list(hits.values())[: max(limit, 0)]
 
-    async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
-        wanted = set(memory_ids)
-        return [hit for hit in self._by_meaning(scope, query) if hit.memory_id in wanted]
+    async def vectors(self, scope: Scope, memory_ids: Collection[int]) -> dict[int, Vector]:
+        found: dict[int, list[Vector]] = defaultdict(list)
+        for key in self._in(scope):
+            if key.memory_id in set(memory_ids):
+                found[key.memory_id].append(key.vector)
+        return {memory_id: np.stack(keys) for memory_id, keys in found.items()}
 
     async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
         self._fail()

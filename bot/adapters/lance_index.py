@@ -131,19 +131,20 @@ class LanceIndex:
         return await self._search(scope, lambda table: table.nearest(scope, vector, limit))
 
     async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
-        """Among memories of known emotion. `d_sem` is not a number here: `distances` gives it."""
+        """Among memories of known emotion. `d_sem` is not a number here."""
         if not scope.audience_ids or limit <= 0:
             return []
         vector = checked(emotion, len(EMOTIONS), "an emotion")
         return await self._search(scope, lambda table: table.nearest_by_emotion(scope, vector, limit))
 
-    async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
-        """Nearest first; memories outside the scope and unknown ones are left out."""
+    async def vectors(self, scope: Scope, memory_ids: Collection[int]) -> dict[int, Vector]:
+        """Memories outside the scope and unknown ones are left out."""
         wanted = set(memory_ids)
+        nothing: dict[int, Vector] = {}
         if not scope.audience_ids or not wanted:
-            return []
-        vector = self._checked(query)
-        return await self._search(scope, lambda table: table.nearest(scope, vector, len(wanted), wanted))
+            return nothing
+        name = self._folder.name_of(scope.space_id)
+        return await self._read(name, lambda table: table.vectors(scope, wanted), nothing)
 
     async def count(self, space_id: int) -> int:
         """Rows, that is keys, of this encoder."""

@@ -72,7 +72,7 @@ def to_hits(rows: pa.Table, *, meaning: bool) -> list[IndexHit]:
     order, distances = _sorted_distances(rows)
     ids = rows["memory_id"].to_numpy()
     known = rows["emotion_known"].to_numpy()
-    emotions = _matrix(rows["emotion"])
+    emotions = _matrix(rows["emotion"], len(EMOTIONS))
     hits: dict[int, IndexHit] = {}
     for row in order:
         memory_id = int(ids[row])
@@ -82,13 +82,22 @@ def to_hits(rows: pa.Table, *, meaning: bool) -> list[IndexHit]:
     return list(hits.values())
 
 
+def to_vectors(rows: pa.Table) -> dict[int, Vector]:
+    """The vectors of each memory's keys, (keys, dimensions)."""
+    ids = np.asarray(rows["memory_id"].to_numpy(), dtype=np.int64)
+    vectors = _matrix(rows["vector"], rows.schema.field("vector").type.list_size)
+    order = np.argsort(ids, kind="stable")
+    found, starts = np.unique(ids[order], return_index=True)
+    return dict(zip(found.tolist(), np.split(vectors[order], starts[1:]), strict=False))
+
+
 def _sorted_distances(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     distances = np.asarray(rows["_distance"].to_numpy(), dtype=np.float32)
     return np.lexsort((rows["memory_id"].to_numpy(), distances)), distances
 
 
-def _matrix(column: pa.ChunkedArray) -> Vector:
+def _matrix(column: pa.ChunkedArray, width: int) -> Vector:
     if not len(column):
-        return np.zeros((0, len(EMOTIONS)), dtype=np.float32)
+        return np.zeros((0, width), dtype=np.float32)
     flat = np.concatenate([chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks])
     return np.asarray(flat, dtype=np.float32).reshape(len(column), -1)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lancedb.index import BTree
 
 from bot.adapters.index_query import integers, scope_filter
-from bot.adapters.lance_rows import HIT_COLUMNS, schema_of, to_arrow, to_hits, with_emotions
+from bot.adapters.lance_rows import HIT_COLUMNS, schema_of, to_arrow, to_hits, to_vectors, with_emotions
 from bot.core.ports import IndexHit, IndexKey, Scope
 from bot.core.vectors import Vector
 
@@ -73,18 +73,20 @@ class LanceTable:
         await self._table.checkout_latest()
 
     # ------------------------------------------------------------ reading
-    async def nearest(
-        self, scope: Scope, query: Vector, limit: int, memory_ids: Collection[int] | None = None
-    ) -> list[IndexHit]:
+    async def nearest(self, scope: Scope, query: Vector, limit: int) -> list[IndexHit]:
         """By meaning: exact distances over everything that the filter leaves."""
         search = self._table.vector_search(query).column("vector").distance_type("l2")
-        rows = search.where(scope_filter(scope, memory_ids)).select(HIT_COLUMNS)
+        rows = search.where(scope_filter(scope)).select(HIT_COLUMNS)
         return await self._collapsed(rows, limit, meaning=True)
 
     async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
         search = self._table.vector_search(emotion).column("emotion").distance_type("cosine")
         rows = search.where(scope_filter(scope) + " AND emotion_known = true").select(HIT_COLUMNS)
         return await self._collapsed(rows, limit, meaning=False)
+
+    async def vectors(self, scope: Scope, memory_ids: Collection[int]) -> dict[int, Vector]:
+        rows = self._table.query().where(scope_filter(scope, memory_ids)).select(["memory_id", "vector"])
+        return to_vectors(await rows.limit(EVERY_ROW).to_arrow())
 
     @staticmethod
     async def _collapsed(search: Any, limit: int, *, meaning: bool) -> list[IndexHit]:

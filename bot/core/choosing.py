@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bot.core.candidates import Recalled
-from bot.core.tokens import fold, tokens
+from bot.core.tokens import english_stem, fold, tokens
 
 ALIKE: Final = 0.85
 """Share of common words from which two texts of five words or more say the same."""
@@ -32,6 +34,8 @@ class _Wording:
     plain: str
     words: frozenset[str]
     numbers: frozenset[str]
+    marks: tuple[str, ...]
+    """One of these another must have too that says the same."""
 
     def repeats(self, other: _Wording) -> bool:
         """Tell whether two texts say the same, by the same speaker or one that is not named."""
@@ -41,7 +45,7 @@ class _Wording:
             return True
         fewer, more = sorted((len(self.words), len(other.words)))
         if fewer < _FEWEST_WORDS or fewer < ALIKE * more or self.numbers != other.numbers:
-            return False  # most pairs end here, which matters: a choice compares thousands
+            return False
         return len(self.words & other.words) >= ALIKE * len(self.words | other.words)
 
 
@@ -80,26 +84,70 @@ def choose(
 def _distinct(
     ranked: Sequence[Recalled], shown: Collection[int], shown_texts: Sequence[tuple[str, str]]
 ) -> Sequence[Recalled]:
-    """Return the ranked memories without repetitions, lazily enough for a long list."""
-    visible = [_wording(speaker, text) for speaker, text in shown_texts]
-    kept: list[Recalled] = []
-    wordings: list[_Wording] = []
+    """Return the ranked memories without repetitions."""
+    visible, kept, stems = _Wordings(), _Wordings(), _Stems()
+    for speaker, text in shown_texts:
+        visible.add(_wording(speaker, text, stems))
+    items: list[Recalled] = []
     for item in ranked[:_LOOKED_AT]:
         if item.memory_id in shown:
             continue
-        wording = _wording(item.speaker, item.text)
-        if any(wording.repeats(other) for other in visible):
+        wording = _wording(item.speaker, item.text, stems)
+        if visible.repeated_by(wording) is not None:
             continue
-        same = next((at for at, other in enumerate(wordings) if wording.repeats(other)), None)
+        same = kept.repeated_by(wording)
         if same is None:
-            kept.append(item)
-            wordings.append(wording)
-        elif item.created_at > kept[same].created_at:
-            kept[same], wordings[same] = item, wording
-    return kept
+            items.append(item)
+            kept.add(wording)
+        elif item.created_at > items[same].created_at:
+            items[same] = item
+            kept.replace(same, wording)
+    return items
 
 
-def _wording(speaker: str, text: str) -> _Wording:
-    plain = " ".join(tokens(text, stem=False)) or fold(text).strip()
-    words = frozenset(tokens(text))
-    return _Wording(fold(speaker), plain, words, frozenset(filter(str.isdigit, words)))
+class _Wordings:
+    """Wordings in order. Of thousands of pairs only those are compared that share one of their longest words
+    or all of their text: no others can repeat each other.
+
+    Two sets of which so large a share is common share one of the first few words of any order that is the
+    same for both; the longest come first here, since they are the rarest.
+    """
+
+    def __init__(self) -> None:
+        self._wordings: list[_Wording] = []
+        self._holding: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, wording: _Wording) -> None:
+        self._wordings.append(wording)
+        self._note(len(self._wordings) - 1)
+
+    def replace(self, place: int, wording: _Wording) -> None:
+        self._wordings[place] = wording
+        self._note(place)
+
+    def repeated_by(self, wording: _Wording) -> int | None:
+        """Return the place of the first that says the same, if one does."""
+        places = {place for mark in wording.marks for place in self._holding.get(mark, ())}
+        return next((place for place in sorted(places) if wording.repeats(self._wordings[place])), None)
+
+    def _note(self, place: int) -> None:
+        for mark in self._wordings[place].marks:
+            self._holding[mark].append(place)
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word, made once: most words of a place's texts come again and again."""
+
+    def __missing__(self, word: str) -> str:
+        self[word] = stem = english_stem(word)
+        return stem
+
+
+def _wording(speaker: str, text: str, stems: _Stems) -> _Wording:
+    every = tokens(text, stem=False)
+    plain = " ".join(every) or fold(text).strip()
+    words = frozenset(map(stems.__getitem__, every))
+    numbers = frozenset(filter(str.isdigit, words))
+    needed = len(words) - math.ceil(ALIKE * len(words)) + 1
+    longest = sorted(sorted(words), key=len, reverse=True)[:needed]
+    return _Wording(fold(speaker), plain, words, numbers, (f"={plain}", *longest))

@@ -19,6 +19,7 @@ from bot.core.word_forms import ENGLISH, WordForms
 __all__ = [
     "LexicalHits",
     "LexicalIndex",
+    "WordScores",
     "date_words",
     "no_hits",
     "query_tokens",
@@ -149,22 +150,24 @@ class LexicalIndex:
         `query` holds tokens (`query_tokens`). `also` names memories found by other means: the allowed
         ones are returned too, whatever their score, so that they can be compared.
         """
+        return self.score(query, audiences=audiences, places=places).best(limit, also)
+
+    def score(
+        self,
+        query: Sequence[str],
+        *,
+        audiences: Collection[int] | None = None,
+        places: Collection[int] | None = None,
+    ) -> WordScores:
+        """Return the scores of all memories that `audiences` and `places` allow, to be looked at as often as
+        one likes."""
         visible = self._rows.visible(audiences, places)
         total = int(np.count_nonzero(visible))
-        if total == 0:
-            return no_hits()
         found = _Search(self._rows, visible, total)
-        for word in dict.fromkeys(query):
-            found.add(self._postings.of(word))
-        rows = found.best(limit, self._rows.rows_of(also))
-        ceiling, ceiling_context = found.ceilings()
-        return LexicalHits(
-            ids=self._rows.ids(rows),
-            bm25=found.own[rows],
-            bm25_context=found.context[rows],
-            ceiling=ceiling,
-            ceiling_context=ceiling_context,
-        )
+        if total:
+            for word in dict.fromkeys(query):
+                found.add(self._postings.of(word))
+        return WordScores(self._rows, found)
 
 
 class _Search:
@@ -203,17 +206,6 @@ class _Search:
         weight, weight_context = self._raise_ceilings(len(rows), int(np.count_nonzero(around)))
         self.own[rows] += weight * counts / (counts + self._norm[rows])
         self.context[wide] += weight_context * around / (around + self._norm_context[wide])
-
-    def best(self, limit: int, also: Rows) -> npt.NDArray[np.intp]:
-        """Return the rows of the highest mean share of both ceilings, and the visible ones of `also`."""
-        ceiling, ceiling_context = self.ceilings()
-        shares = self.own / np.float32(ceiling) + self.context / np.float32(ceiling_context)
-        rows = np.flatnonzero(shares)
-        if len(rows) > limit:
-            rows = rows[np.argpartition(-shares[rows], limit - 1)[:limit]] if limit > 0 else rows[:0]
-        if len(also):
-            rows = np.union1d(rows, also[self.visible[also]]).astype(np.intp)
-        return rows[np.argsort(-shares[rows], kind="stable")]
 
     def ceilings(self) -> tuple[float, float]:
         """Return the highest score that own words and context can come near to; never 0."""
@@ -260,9 +252,49 @@ class _Search:
         return wide, around
 
 
+class WordScores:
+    """What one search found, as the index was then. What left it meanwhile is no result any more; what came
+    is none yet."""
+
+    def __init__(self, rows: StoryRows, found: _Search) -> None:
+        """Use `LexicalIndex.score`."""
+        self._rows = rows
+        self._visible = found.visible
+        self._own = found.own
+        self._context = found.context
+        self._ceilings = found.ceilings()
+
+    def best(self, limit: int, also: Iterable[int] = ()) -> LexicalHits:
+        """Return those of the highest mean share of both ceilings, and the allowed ones of `also`."""
+        shares = self._shares()
+        rows = np.flatnonzero(shares)
+        if len(rows) > limit:
+            rows = rows[np.argpartition(-shares[rows], limit - 1)[:limit]] if limit > 0 else rows[:0]
+        rows = np.union1d(rows, self._allowed(also)).astype(np.intp)
+        return self._hits(rows[np.argsort(-shares[rows], kind="stable")])
+
+    def of(self, memory_ids: Iterable[int]) -> LexicalHits:
+        """Return the allowed ones of these, whatever their score."""
+        return self._hits(self._allowed(memory_ids))
+
+    def _shares(self) -> Floats:
+        ceiling, ceiling_context = map(np.float32, self._ceilings)
+        return self._own / ceiling + self._context / ceiling_context
+
+    def _allowed(self, memory_ids: Iterable[int]) -> Rows:
+        rows = self._rows.rows_of(memory_ids)
+        rows = rows[rows < len(self._visible)]
+        return rows[self._visible[rows]]
+
+    def _hits(self, rows: Rows) -> LexicalHits:
+        ids = self._rows.ids(rows)
+        rows, ids = rows[ids != NONE], ids[ids != NONE]
+        return LexicalHits(ids, self._own[rows], self._context[rows], *self._ceilings)
+
+
 def _norms(lengths: Floats, total: int) -> Floats:
     """Return BM25's length term of each row; above 0 also where nothing is."""
-    average = max(float(lengths.sum(dtype=np.float64)) / total, 1e-9)
+    average = max(float(lengths.sum(dtype=np.float64)) / max(total, 1), 1e-9)
     return np.float32(K1 * (1 - B)) + lengths * np.float32(K1 * B / average)
 
 

@@ -102,10 +102,11 @@ class MemoryIndex(Protocol):
         """The `limit` nearest memories of the scope by meaning, filtered before the cut."""
 
     async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
-        """The `limit` nearest by 1 - cosine of emotions; ask `distances` for their d_sem."""
+        """The `limit` nearest by 1 - cosine of emotions; `vectors` gives what their d_sem is made from."""
 
-    async def distances(self, scope: Scope, query: Vector, memory_ids: Collection[int]) -> list[IndexHit]:
-        """The semantic distance of these memories, where they are in the scope and indexed."""
+    async def vectors(self, scope: Scope, memory_ids: Collection[int]) -> dict[int, Vector]:
+        """The vectors of meaning of these memories' keys, (keys, dimensions) each, where they are in the
+        scope and indexed. A memory is as far from a query as the nearest of its keys."""
 
     async def set_emotions(self, space_id: int, emotions: Mapping[int, Vector]) -> None:
         """Replaces the emotion of memories, keeping their vectors of meaning."""

@@ -24,7 +24,15 @@ from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
 from bot.engine.notices import Notices
 from bot.engine.options import Options
-from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, is_unwritten, newest_unwritten
+from bot.engine.state import (
+    Address,
+    PlaceState,
+    ReplyRequest,
+    RunningReply,
+    Told,
+    is_unwritten,
+    newest_unwritten,
+)
 from bot.engine.story_words import StoryWords
 from bot.engine.summarising import Summariser
 from bot.errors import StorageError
@@ -162,7 +170,8 @@ class Conduct:
         state.window = _with_changes(state.window, turns, removed=changed.removed)
         state.pending, state.held = _readdressed(state.pending, turns, removed=changed.removed), {}
         reply = state.reply
-        if reply is not None and reply.shows(turns, changed.memory_ids):
+        touched = Told(frozenset(changed.memory_ids), frozenset(turns), frozenset(changed.scene_ids))
+        if reply is not None and reply.is_touched(turns, touched):
             reply.cancel()
             again = _readdressed(reply.addresses, turns, removed=changed.removed)
             state.pending = again + state.pending

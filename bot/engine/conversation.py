@@ -22,7 +22,7 @@ from bot.engine.conduct import Conduct, Spoken
 from bot.engine.crowd import Crowd, Crowded
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer, Trace
-from bot.engine.gathering import Gatherer
+from bot.engine.gathering import Gathered, Gatherer
 from bot.engine.guarding import Guard, ReplyHeldBack
 from bot.engine.health import ModelHealth
 from bot.engine.jobs import reference
@@ -219,12 +219,10 @@ class Conversation:
     async def _make(self, reply: RunningReply, trace: Trace) -> Spoken:
         """The reply to post: one completion, a second only after an empty, repeated or refused one."""
         request = reply.request
-        with trace.timed("recall"):
-            gathered = await self._gatherer.gather(request, self._room(request))
+        gathered = await self._gather(reply, trace)
         given, recollection = gathered.given, gathered.recollection
         trace.recollection, trace.voice, trace.felt = recollection, gathered.voice, gathered.felt
         trace.lore = given.lore.told
-        reply.recalled = recollection.told
         task = _Task(reply, given, voices_of(request, given.roster), trace)
         hint = self._prompts.fill("hints.ignored", name=request.persona.name) if gathered.ignored else ""
         made = await self._ask(task, self._sampling, hint=hint)
@@ -249,6 +247,15 @@ class Conversation:
             recalled=tuple(item.memory_id for item in recollection.choice.items),
             sample=good and becomes_one(text, gathered.voice, request),
         )
+
+    async def _gather(self, reply: RunningReply, trace: Trace) -> Gathered:
+        """What the prompt tells; read again when something of it was edited or deleted meanwhile."""
+        with trace.timed("recall"):
+            while True:
+                reply.gathering()
+                gathered = await self._gatherer.gather(reply.request, self._room(reply.request))
+                if reply.tells(gathered.told):
+                    return gathered
 
     def _hint(self, complaint: str, name: str) -> str:
         values = {} if complaint in {REPEAT, ECHOED} else {"name": name}

@@ -105,17 +105,15 @@ class Explainer:
         since = known.turns if known.turns_since is None else known.turns_since
         return known.resting if since >= every else None
 
-    async def was_ignored(self, request: ReplyRequest, found: Recollection) -> bool:
-        """Whether the persona's last reply to a question took nothing from the very memory that is the best
-        for this question again."""
-        text = " ".join(turn.text for turn in request.answers)
-        if not found.choice.items or not is_question(text):
-            return False
+    async def asked_before(self, request: ReplyRequest) -> Explanation | None:
+        """The persona's last reply, when that and this one answer a question and it took nothing from what
+        was recalled."""
+        if not is_question(" ".join(turn.text for turn in request.answers)):
+            return None
         before = await self._store.latest(request.scene.id, persona_id=request.persona.id)
         if before is None or not before.body.get("asked") or before.body.get("taken"):
-            return False
-        best = min(found.choice.items, key=lambda item: item.rank)
-        return best.memory_id in [entry["id"] for entry in before.body["recalled"][:FIRST_FEW]]
+            return None
+        return before
 
     async def keep(
         self, request: ReplyRequest, trace: Trace, *, turn_id: int, text: str, now: datetime
@@ -162,6 +160,15 @@ def _own_recall(request: ReplyRequest) -> dict[str, Any]:
     asked = recall_settings(card, request.options, tokens=0)
     own = {"strategy": own_strategy(card), "weight": own_weight(card)}
     return {"weight": asked.emotion_weight, "own": [key for key, value in own.items() if value is not None]}
+
+
+def was_ignored(before: Explanation | None, found: Recollection) -> bool:
+    """Whether the reply `asked_before` took nothing from the very memory that is the best for this question
+    again."""
+    if before is None or not found.choice.items:
+        return False
+    best = min(found.choice.items, key=lambda item: item.rank)
+    return best.memory_id in [entry["id"] for entry in before.body["recalled"][:FIRST_FEW]]
 
 
 def _body(request: ReplyRequest, trace: Trace, text: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,15 +13,14 @@ from bot.core.character import recall_settings
 from bot.core.knowledge import Always, KnowledgeStore
 from bot.core.prompting import Note, ReplyScene, window_turns
 from bot.core.templates import Prompts
-from bot.core.vectors import Vector
 from bot.core.window import Count, Roster
-from bot.engine.explaining import Explainer
+from bot.engine.explaining import Explainer, was_ignored
 from bot.engine.feelings import Relations
 from bot.engine.lore import Lore
 from bot.engine.mood_causes import Felt, MoodCauses
-from bot.engine.recalling import Recaller, Recollection, Wanted
+from bot.engine.recalling import Asking, Recaller, Recollection, Wanted
 from bot.engine.samples import Samples, Voice
-from bot.engine.state import ReplyRequest
+from bot.engine.state import ReplyRequest, Told
 
 MOST_WAYS = 2
 """In so many ways at most a hint says how the voice was left."""
@@ -39,6 +38,8 @@ class Gathered:
     """Whether the last reply took no notice of what was recalled for the same question."""
     voice: Voice
     felt: Felt
+    told: Told
+    """What of this was read: when it changes, the prompt is no longer right."""
 
 
 class Gatherer:
@@ -72,14 +73,20 @@ class Gatherer:
     async def gather(self, request: ReplyRequest, room: Budgets) -> Gathered:
         """Everything for the prompt of this reply, within the budgets."""
         roster = Roster.of(request.cast, request.speakers).joined(request.answers)
-        own = asyncio.create_task(self._recaller.vector_of(request.answers), name="read what is asked")
-        try:
-            voice, kept, relations, lore, resting = await asyncio.gather(
-                self._samples.for_reply(request),
-                self._knowledge.always(request.scene.story_id, persona_id=request.persona.id),
-                self._relations.present(request, roster),
-                self._lore.for_reply(request, roster),
-                self._explainer.aside_resting(request),
+        asking = self._recaller.asking(request.scene, request.persona.id, request.answers)
+        async with asking as asked:
+            (voice, kept, relations, lore), (resting, before, causes) = await asyncio.gather(
+                asyncio.gather(
+                    self._samples.for_reply(request),
+                    self._knowledge.always(request.scene.story_id, persona_id=request.persona.id),
+                    self._relations.present(request, roster),
+                    self._lore.for_reply(request, roster),
+                ),
+                asyncio.gather(
+                    self._explainer.aside_resting(request),
+                    self._explainer.asked_before(request),
+                    self._causes.known(request),
+                ),
             )
             given = replace(
                 _with_kept(self._given(request, roster), request, kept, voice),
@@ -87,15 +94,12 @@ class Gatherer:
                 lore=lore,
             )
             given = self._with_notes(given, request, room)
-            recollection = await self._recall(request, given, room, own, resting)
-        finally:
-            own.cancel()
-        ignored = await self._explainer.was_ignored(request, recollection)
-        felt = await self._causes.of(request, recollection.heard, given.roster, given.now)
-        given = replace(
-            _with_memories(given, recollection), mood=felt.words, hints=self._hints(request, voice)
+            found = await self._recall(request, given, room, asked, resting)
+        felt = self._causes.of(request, causes, found.heard, given.roster, given.now)
+        given = replace(_with_memories(given, found), mood=felt.words, hints=self._hints(request, voice))
+        return Gathered(
+            given, found, was_ignored(before, found), voice, felt, _told(request, kept, voice, felt, found)
         )
-        return Gathered(given, recollection, ignored, voice, felt)
 
     def _hints(self, request: ReplyRequest, voice: Voice) -> tuple[str, ...]:
         """One short hint when the last replies left the persona's voice."""
@@ -132,7 +136,7 @@ class Gatherer:
         request: ReplyRequest,
         given: ReplyScene,
         room: Budgets,
-        own: Awaitable[Vector | None],
+        asking: Asking,
         resting: frozenset[int] | None,
     ) -> Recollection:
         shown = window_turns(given, prompts=self._prompts, budgets=room, count=self._count)
@@ -147,7 +151,7 @@ class Gatherer:
             cost=self._cost,
             aside_resting=resting,
         )
-        return await self._recaller.recall(wanted, own)
+        return await self._recaller.recall(wanted, asking)
 
     def _cost(self, item: Recalled) -> int:
         return self._count(f"{item.speaker}: {item.text}") + DATE_TOKENS
@@ -160,6 +164,15 @@ def _with_kept(given: ReplyScene, request: ReplyRequest, kept: Always, voice: Vo
         standing=[wish.text for wish in kept.wishes if wish.scene_id != request.scene.id],
         pinned=[pin.text for pin in kept.pins],
         samples=tuple(sample.text for sample in voice.shown),
+    )
+
+
+def _told(request: ReplyRequest, kept: Always, voice: Voice, felt: Felt, found: Recollection) -> Told:
+    said = {sample.turn_id for sample in voice.shown if sample.turn_id is not None}
+    return Told(
+        memories=found.told.union(pin.id for pin in kept.pins),
+        turns=frozenset({*said, felt.turn_id} - {0}),
+        scenes=frozenset(wish.scene_id for wish in kept.wishes) - {request.scene.id},
     )
 
 

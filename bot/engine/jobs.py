@@ -24,6 +24,17 @@ def reference() -> str:
     return secrets.token_hex(3)
 
 
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, T], *, name: str) -> AsyncIterator[asyncio.Task[T]]:
+    """Run `work` beside the block, which may wait for its result; it ends with the block at the latest."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 class Jobs:
     """Owns tasks until they end or `close` ends them."""
 

@@ -12,6 +12,7 @@ from bot.core.stores import MemoryStore
 from bot.core.subjects import mentioned
 from bot.core.tokens import tokens
 from bot.core.types import Scene, Turn
+from bot.core.vectors import nearest_distance
 from bot.errors import SearchIndexError
 
 log = logging.getLogger(__name__)
@@ -72,15 +73,16 @@ class KnownFacts:
         """The distance by meaning to the nearest of the turns, where the index knows the fact."""
         audiences = await self._memories.audiences_of(scene.story_id)
         scope = Scope(scene.space_id, scene.place_id, scene.story_id, audiences)
-        vectors = await self._encoder.embed_passages([turn.text[:_CHARACTERS] for turn in turns])
-        nearest: dict[int, float] = {}
+        asked = await self._encoder.embed_passages([turn.text[:_CHARACTERS] for turn in turns])
         try:
-            for vector in vectors:
-                for hit in await self._index.distances(scope, vector, ids):
-                    nearest[hit.memory_id] = min(hit.d_sem, nearest.get(hit.memory_id, 2.0))
+            known = await self._index.vectors(scope, ids)
         except SearchIndexError as problem:
             log.warning("The search index failed; words choose among older facts: %s", problem)
-        return nearest
+            return {}
+        return {
+            memory_id: min(nearest_distance(vector, keys) for vector in asked)
+            for memory_id, keys in known.items()
+        }
 
 
 def shown(facts: Sequence[KnownFact]) -> list[str]:

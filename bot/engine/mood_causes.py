@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -36,8 +36,16 @@ class MoodCauses:
     def __init__(self, *, turns: TurnStore) -> None:
         self._turns = turns
 
-    async def of(self, request: ReplyRequest, heard: Vector | None, roster: Roster, now: datetime) -> Felt:
-        """The mood with what the members' last words do to it (`heard`; None: unknown), and its cause."""
+    def of(
+        self,
+        request: ReplyRequest,
+        known: Mapping[int, Turn],
+        heard: Vector | None,
+        roster: Roster,
+        now: datetime,
+    ) -> Felt:
+        """The mood with what the members' last words do to it (`heard`; None: unknown), and its cause among
+        the turns that are `known`."""
         temperament, answers = request.persona.temperament, request.answers
         newest = {turn.id for turn in answers}
         if newest & {step.turn_id for step in request.mood.steps}:
@@ -48,7 +56,6 @@ class MoodCauses:
         words = moods.describe(mood)
         if words == CALM:
             return Felt(words)
-        known = await self._known(request)
         steps = [step for step in request.mood.steps if step.turn_id in known]
         if heard is not None:
             steps.append(Step(answers[-1].id, tuple(float(one) for one in heard), now))
@@ -62,7 +69,7 @@ class MoodCauses:
         # a negative id stands nowhere but in memory: its member opted out
         return Felt(f"{words}, after {told}", max(0, found.turn_id))
 
-    async def _known(self, request: ReplyRequest) -> dict[int, Turn]:
+    async def known(self, request: ReplyRequest) -> dict[int, Turn]:
         """Of the turns that moved the mood those that can be its cause: what the persona perceived of others,
         in the story."""
         wanted = {step.turn_id for step in request.mood.steps}

@@ -1,18 +1,19 @@
-"""Finds the memories for a reply: words and vectors inside the persona's scope, then the core ranks."""
+"""Finds the memories for a reply: what words and meaning find in the persona's scope, ranked by the core."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import reduce
 
-from bot.core.candidates import Candidate, Query, Recalled, RecallSettings
+from bot.core.candidates import Query, Recalled, RecallSettings
 from bot.core.choosing import Choice, choose
-from bot.core.lexical import LexicalHits, no_hits
 from bot.core.mood import Mood, current, query_emotion
-from bot.core.ports import EmotionScorer, Encoder, IndexHit, MemoryIndex, Scope
+from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Scope
 from bot.core.query_context import blended, context_of
 from bot.core.query_hints import is_question
 from bot.core.recall import observe, rank
@@ -22,18 +23,17 @@ from bot.core.strategies import SourceStats, Strategy
 from bot.core.supersession import newest_in_line, with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
+from bot.engine.jobs import beside
 from bot.engine.outdated import outdated
 from bot.engine.pasts import Pasts
 from bot.engine.recent_vectors import RecentVectors
+from bot.engine.searching import Pool, Searcher, Worded, is_inside
 from bot.engine.sharing import Sharing
 from bot.engine.story_words import StoryWords
 from bot.errors import SearchIndexError
 
 log = logging.getLogger(__name__)
 
-BY_WORDS = 60
-BY_MEANING = 100
-BY_MOOD = 40
 QUERY_CHARACTERS = 1000
 
 
@@ -82,20 +82,31 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A search under way: where, for what, and what its words found."""
+class FoundByWords:
+    """In a story, in the persona's past, and in stories that feed this one."""
 
-    scope: Scope
-    text: str
-    found: LexicalHits
+    here: Worded
+    past: Worded
+    shared: tuple[Worded, ...] = ()
+
+    @property
+    def everywhere(self) -> tuple[Worded, ...]:
+        return (self.here, self.past, *self.shared)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """Where something newer than a memory may be."""
+        return [worded.scope for worded in (self.here, *self.shared)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
-    candidates: list[Candidate]
-    memories: dict[int, Memory]
-    ceiling: float
-    ceiling_context: float
+class Asking:
+    """A question under way."""
+
+    text: str
+    meant: asyncio.Task[Vector | None]
+    """None when the encoder is not there yet, or fails."""
+    worded: asyncio.Task[FoundByWords]
 
 
 class Recaller:
@@ -116,86 +127,50 @@ class Recaller:
         self._pasts = pasts
         self._sharing = sharing
         self._memories = memories
-        self._index = index
+        self._searcher = Searcher(memories=memories, index=index, words=words)
         self._encoder = encoder
         self._scorer = scorer
         self._words = words
         self._recent = recent or RecentVectors()
         self._stats = SourceStats()
 
-    async def vector_of(self, answers: Sequence[Turn]) -> Vector | None:
-        """What the turns to answer mean; None when the encoder is not there yet, or fails. It takes longer
-        than all else before a prompt, so it is best begun first and given to `recall`."""
-        return await self._vector(_asked_text(answers))
+    @asynccontextmanager
+    async def asking(self, scene: Scene, persona_id: int, answers: Sequence[Turn]) -> AsyncIterator[Asking]:
+        """Begin to search for what turns to answer bring back. The encoder takes longer than all else before
+        a prompt, so this is best begun first."""
+        text = _asked_text(answers)
+        async with (
+            beside(self._vector(text), name="read what is asked") as meant,
+            beside(self._worded(scene, persona_id, text), name="search by words") as worded,
+        ):
+            yield Asking(text, meant, worded)
 
-    async def recall(self, wanted: Wanted, own: Awaitable[Vector | None]) -> Recollection:
-        """The memories for a reply, in order of time, within the token budget; `own` is its `vector_of`."""
-        text = _asked_text(wanted.answers)
-        audiences = self._memories.audiences_with(wanted.persona_id)
-        context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
-        meant, asked = await asyncio.gather(own, self._ask(wanted.scene, text, audiences))
-        heard = self._felt(meant)
-        vector = None if meant is None else blended(meant, [self._recent.get(turn.id) for turn in context])
-        emotion = query_emotion(wanted.mood, heard)
-        by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
-        pool = await self._pool(asked, vector, by_feeling)
-        pool = _joined(pool, await self._past(wanted.persona_id, asked, vector, by_feeling))
-        scopes = [asked.scope, *await self._shared(asked.scope)]
-        for scope in scopes[1:]:
-            pool = _joined(pool, await self._elsewhere(scope, asked.text, vector, by_feeling))
-        query = Query(text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood))
-        ranked = rank(pool.candidates, query, wanted.settings, self._stats)
-        self._stats = observe(pool.candidates, query, self._stats)
-        old = await outdated(
-            self._memories, pool.memories, lambda one: any(_inside(one, at) for at in scopes)
-        )
-        newer = await self._newer(pool.memories, scopes) | old.replaced
-        ranked = with_newer(ranked, newer)
-        shown = {turn.id for turn in wanted.shown}
-        choice = choose(
-            ranked,
-            budget=wanted.settings.tokens,
-            cost=wanted.cost,
-            shown=[memory.id for memory in pool.memories.values() if _visible(memory, shown)],
-            shown_texts=[(turn.speaker, turn.text) for turn in wanted.shown[-60:]],
-            cooling=() if is_question(text) else wanted.cooling,
-            most=wanted.settings.most,
-        )
-        known = pool.memories | {memory.id: memory for memory in newer.values()}
-        return Recollection(
-            choice=choice,
-            memories={item.memory_id: _as_known(known[item.memory_id], newer) for item in choice.items},
-            until={past: holds.created_at for past, holds in newer.items()},
-            partly=old.partly,
-            heard=heard,
-            query=query,
-            strategy=wanted.settings.strategy,
-            aside=await self._aside(wanted, asked.scope, pool, choice),
-            language=self._words.language_of(wanted.scene.story_id),
-        )
-
-    def _felt(self, meant: Vector | None) -> Vector | None:
-        if meant is None or self._scorer is None or not self._scorer.ready:
-            return None
-        felt: Vector = self._scorer.scores(meant[None])[0]
-        return felt
-
-    async def _aside(self, wanted: Wanted, scope: Scope, pool: _Pool, choice: Choice) -> Memory | None:
-        """Something strong or of the same mood that nobody asked for, beside what was recalled."""
-        if wanted.aside_resting is None or not scope.audience_ids:
-            return None
-        mood = current(wanted.mood)
-        near: list[Memory] = []
-        try:
-            hits = await self._index.nearest_by_emotion(scope, mood, BY_MOOD)
-            near = await self._memories.by_ids([hit.memory_id for hit in hits])
-        except SearchIndexError as problem:
-            log.warning("The search index failed; nothing comes to mind by itself: %s", problem)
-        shown = {turn.id for turn in wanted.shown}
-        found = pool.memories | {memory.id: memory for memory in near if _inside(memory, scope)}
-        free = [memory for memory in found.values() if not _visible(memory, shown)]
-        resting = wanted.aside_resting | wanted.cooling | {item.memory_id for item in choice.items}
-        return pick(free, mood, resting=resting)
+    async def recall(self, wanted: Wanted, asking: Asking) -> Recollection:
+        """The memories for a reply, in order of time, within the token budget."""
+        async with beside(self._felt(wanted, asking), name="search by mood") as felt:
+            meant, worded = await asyncio.gather(asking.meant, asking.worded)
+            heard = self._heard(meant)
+            emotion = query_emotion(wanted.mood, heard)
+            by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
+            vector = None if meant is None else self._in_context(meant, asking.text, wanted)
+            pool = await self._pool(worded.everywhere, vector, by_feeling)
+            query = Query(
+                asking.text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood)
+            )
+            newer, partly = await self._newer(pool.memories, worded.scopes)
+            choice = self._choose(wanted, pool, query, newer)
+            known = {**pool.memories, **{memory.id: memory for memory in newer.values()}}
+            return Recollection(
+                choice=choice,
+                memories={item.memory_id: _as_known(known[item.memory_id], newer) for item in choice.items},
+                until={past: holds.created_at for past, holds in newer.items()},
+                partly=partly,
+                heard=heard,
+                query=query,
+                strategy=wanted.settings.strategy,
+                aside=_aside(wanted, {**pool.memories, **await felt}, choice),
+                language=self._words.language_of(wanted.scene.story_id),
+            )
 
     async def find(
         self, scene: Scene, query: str, *, persona_id: int | None, limit: int
@@ -207,12 +182,13 @@ class Recaller:
         else:
             audiences = self._memories.audiences_with(persona_id)
         text = query[:QUERY_CHARACTERS]
-        vector, asked = await asyncio.gather(self._vector(text), self._ask(scene, text, audiences))
-        pool = await self._pool(asked, vector, None)
+        vector, worded = await asyncio.gather(
+            self._vector(text), self._worded_in(_scope(scene, await audiences), text)
+        )
+        pool = await self._pool([worded], vector, None)
         ranked = rank(pool.candidates, Query(text, pool.ceiling, pool.ceiling_context))
-        old = await outdated(self._memories, pool.memories, lambda one: _inside(one, asked.scope))
-        newer = await self._newer(pool.memories, [asked.scope]) | old.replaced
-        known = pool.memories | {memory.id: memory for memory in newer.values()}
+        newer, _ = await self._newer(pool.memories, [worded.scope])
+        known = {**pool.memories, **{memory.id: memory for memory in newer.values()}}
         until = {past: holds.created_at for past, holds in newer.items()}
         return [
             (known[item.memory_id], item.score, until.get(item.memory_id))
@@ -223,6 +199,7 @@ class Recaller:
         """These changed or are gone."""
         self._words.forget(memory_ids)
 
+    # ------------------------------------------------------------ while the encoder works
     async def _vector(self, text: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():
             return None
@@ -233,68 +210,61 @@ class Recaller:
             return None
         return vector
 
-    async def _ask(self, scene: Scene, text: str, audiences: Awaitable[Sequence[int]]) -> _Asked:
-        """What the words find; runs beside the encoder, which takes longer."""
-        scope = Scope(scene.space_id, scene.place_id, scene.story_id, tuple(await audiences))
-        found = await self._by_words(scope, text) if scope.audience_ids else no_hits()
-        return _Asked(scope, text, found)
-
-    async def _by_words(self, scope: Scope, text: str, also: Collection[int] = ()) -> LexicalHits:
-        found, _ = await self._words.search(
-            scope.story_id,
-            text,
-            place_id=scope.place_id,
-            audiences=scope.audience_ids,
-            limit=BY_WORDS,
-            also=tuple(also),
+    async def _worded(self, scene: Scene, persona_id: int, text: str) -> FoundByWords:
+        """What the words find in the story, in the persona's own past, which it brings into every story, and
+        in stories of other channels that a moderator linked to this one."""
+        own = _scope(scene, await self._memories.audiences_with(persona_id))
+        past, shared = await asyncio.gather(self._past(persona_id, own), self._shared(own))
+        here, before, *elsewhere = await asyncio.gather(
+            *(self._worded_in(scope, text) for scope in (own, past, *shared))
         )
-        return found
+        return FoundByWords(here, before, tuple(elsewhere))
 
-    async def _pool(self, asked: _Asked, vector: Vector | None, emotion: Vector | None) -> _Pool:
-        """Candidates by meaning and by words, each with the numbers of both."""
-        scope, found = asked.scope, asked.found
-        hits: dict[int, IndexHit] = {}
-        if vector is not None and scope.audience_ids:
-            near, worded = await asyncio.gather(
-                self._near(scope, vector, emotion), self._distances(scope, vector, found.ids.tolist())
-            )
-            hits = worded | near
-        ids = {*found.ids.tolist(), *hits}
-        if hits:
-            reading = self._memories.by_ids(ids)
-            found, known = await asyncio.gather(self._by_words(scope, asked.text, hits), reading)
-        else:
-            known = await self._memories.by_ids(ids)
-        numbers = {
-            int(memory_id): (float(own), float(around))
-            for memory_id, own, around in zip(found.ids, found.bm25, found.bm25_context, strict=True)
-        }
-        memories = {memory.id: memory for memory in known if _inside(memory, scope)}
-        candidates = [_candidate(memory, numbers, hits) for memory in memories.values()]
-        return _Pool(candidates, memories, found.ceiling, found.ceiling_context)
+    async def _worded_in(self, scope: Scope, text: str) -> Worded:
+        return await self._searcher.worded(scope, text, keys=self._encoder.ready)
 
-    async def _past(
-        self, persona_id: int, asked: _Asked, vector: Vector | None, emotion: Vector | None
-    ) -> _Pool | None:
-        """Candidates from the persona's own past, which it brings into every story."""
-        scope = await self._pasts.scope(persona_id, asked.scope.audience_ids) if self._pasts else None
-        if scope is None or not scope.audience_ids:
-            return None
-        return await self._elsewhere(scope, asked.text, vector, emotion)
+    async def _past(self, persona_id: int, own: Scope) -> Scope:
+        """Where the persona's past is; a scope of nothing when it has none."""
+        scope = await self._pasts.scope(persona_id, own.audience_ids) if self._pasts else None
+        return scope or replace(own, audience_ids=())
 
     async def _shared(self, scope: Scope) -> list[Scope]:
-        """Stories of other channels that a moderator linked to this one."""
         return await self._sharing.scopes(scope.place_id, scope.audience_ids) if self._sharing else []
 
-    async def _elsewhere(
-        self, scope: Scope, text: str, vector: Vector | None, emotion: Vector | None
-    ) -> _Pool:
-        found = await self._by_words(scope, text)
-        return await self._pool(_Asked(scope, text, found), vector, emotion)
+    async def _felt(self, wanted: Wanted, asking: Asking) -> Mapping[int, Memory]:
+        """What feels like the mood, where something may come to mind by itself."""
+        if wanted.aside_resting is None:
+            return {}
+        worded = await asyncio.shield(asking.worded)
+        return await self._searcher.felt(worded.here.scope, current(wanted.mood))
 
-    async def _newer(self, memories: Mapping[int, Memory], scopes: Sequence[Scope]) -> dict[int, Memory]:
-        """What holds now instead of memories that were replaced, as far as it may be seen: for somebody who
-        never heard the newer, the older is still true."""
+    # ------------------------------------------------------------ when it is done
+    def _heard(self, meant: Vector | None) -> Vector | None:
+        if meant is None or self._scorer is None or not self._scorer.ready:
+            return None
+        felt: Vector = self._scorer.scores(meant[None])[0]
+        return felt
+
+    def _in_context(self, meant: Vector, text: str, wanted: Wanted) -> Vector:
+        context = context_of(text, wanted.shown, {turn.id for turn in wanted.answers})
+        return blended(meant, [self._recent.get(turn.id) for turn in context])
+
+    async def _pool(self, worded: Sequence[Worded], vector: Vector | None, emotion: Vector | None) -> Pool:
+        pools = await asyncio.gather(*(self._searcher.pool(each, vector, emotion) for each in worded))
+        return reduce(_joined, pools)
+
+    async def _newer(
+        self, memories: Mapping[int, Memory], scopes: Sequence[Scope]
+    ) -> tuple[dict[int, Memory], Mapping[int, datetime]]:
+        """What holds now instead of memories that were replaced, and since when turns hold only in part, as
+        far as it may be seen: for somebody who never heard the newer, the older is still true."""
+        old, newer = await asyncio.gather(
+            outdated(self._memories, memories, lambda one: any(is_inside(one, scope) for scope in scopes)),
+            self._line(memories, scopes),
+        )
+        return newer | old.replaced, old.partly
+
+    async def _line(self, memories: Mapping[int, Memory], scopes: Sequence[Scope]) -> dict[int, Memory]:
         known, asked = dict(memories), set[int]()
         while True:
             after = {memory.superseded_by for memory in known.values() if memory.superseded_by is not None}
@@ -303,31 +273,35 @@ class Recaller:
                 return newest_in_line(known)
             asked |= missing
             found = await self._memories.by_ids(missing)
-            known |= {one.id: one for one in found if any(_inside(one, scope) for scope in scopes)}
+            known |= {one.id: one for one in found if any(is_inside(one, scope) for scope in scopes)}
 
-    async def _near(self, scope: Scope, vector: Vector | None, emotion: Vector | None) -> dict[int, IndexHit]:
-        if vector is None:
-            return {}
-        try:
-            hits = await self._index.nearest(scope, vector, BY_MEANING)
-            found = {hit.memory_id: hit for hit in hits}
-            if emotion is not None:
-                felt = await self._index.nearest_by_emotion(scope, emotion, BY_MEANING)
-                new = [hit.memory_id for hit in felt if hit.memory_id not in found]
-                found |= await self._distances(scope, vector, new)
-        except SearchIndexError as problem:
-            log.warning("The search index failed; words serve: %s", problem)
-            return {}
-        return found
+    def _choose(self, wanted: Wanted, pool: Pool, query: Query, newer: Mapping[int, Memory]) -> Choice:
+        ranked = rank(pool.candidates, query, wanted.settings, self._stats)
+        self._stats = observe(pool.candidates, query, self._stats)
+        shown = {turn.id for turn in wanted.shown}
+        return choose(
+            with_newer(ranked, newer),
+            budget=wanted.settings.tokens,
+            cost=wanted.cost,
+            shown=[memory.id for memory in pool.memories.values() if _visible(memory, shown)],
+            shown_texts=[(turn.speaker, turn.text) for turn in wanted.shown[-60:]],
+            cooling=() if is_question(query.text) else wanted.cooling,
+            most=wanted.settings.most,
+        )
 
-    async def _distances(self, scope: Scope, vector: Vector, ids: Sequence[int]) -> dict[int, IndexHit]:
-        if not ids:
-            return {}
-        try:
-            return {hit.memory_id: hit for hit in await self._index.distances(scope, vector, ids)}
-        except SearchIndexError as problem:
-            log.warning("The search index failed; words serve: %s", problem)
-            return {}
+
+def _aside(wanted: Wanted, found: Mapping[int, Memory], choice: Choice) -> Memory | None:
+    """Something strong or of the same mood that nobody asked for, beside what was recalled."""
+    if wanted.aside_resting is None:
+        return None
+    shown = {turn.id for turn in wanted.shown}
+    free = [memory for memory in found.values() if not _visible(memory, shown)]
+    resting = wanted.aside_resting | wanted.cooling | {item.memory_id for item in choice.items}
+    return pick(free, current(wanted.mood), resting=resting)
+
+
+def _scope(scene: Scene, audiences: Sequence[int]) -> Scope:
+    return Scope(scene.space_id, scene.place_id, scene.story_id, tuple(audiences))
 
 
 def _visible(memory: Memory, shown: Collection[int]) -> bool:
@@ -340,50 +314,20 @@ def _as_known(memory: Memory, newer: Mapping[int, Memory]) -> Memory:
     return replace(memory, superseded_by=holds.id if holds else None)
 
 
-def _joined(pool: _Pool, past: _Pool | None) -> _Pool:
+def _joined(pool: Pool, other: Pool) -> Pool:
     """Both pools as one; scores of words count as shares of the ceilings of the first."""
-    if past is None or not past.candidates:
+    if not other.candidates:
         return pool
     if not pool.candidates:
-        return past
-    own = pool.ceiling / (past.ceiling or 1.0)
-    around = pool.ceiling_context / (past.ceiling_context or 1.0)
+        return other
+    own = pool.ceiling / (other.ceiling or 1.0)
+    around = pool.ceiling_context / (other.ceiling_context or 1.0)
     moved = [
-        replace(one, bm25=one.bm25 * own, bm25_context=one.bm25_context * around) for one in past.candidates
+        replace(one, bm25=one.bm25 * own, bm25_context=one.bm25_context * around) for one in other.candidates
     ]
-    return _Pool(
-        [*pool.candidates, *moved], pool.memories | past.memories, pool.ceiling, pool.ceiling_context
-    )
+    memories = {**pool.memories, **other.memories}
+    return Pool([*pool.candidates, *moved], memories, pool.ceiling, pool.ceiling_context)
 
 
 def _asked_text(answers: Sequence[Turn]) -> str:
     return " ".join(turn.text for turn in answers)[-QUERY_CHARACTERS:]
-
-
-def _inside(memory: Memory, scope: Scope) -> bool:
-    """The store has the last word on what may be seen."""
-    return (
-        memory.story_id == scope.story_id
-        and memory.place_id == scope.place_id
-        and memory.audience_id in scope.audience_ids
-    )
-
-
-def _candidate(
-    memory: Memory, numbers: dict[int, tuple[float, float]], hits: dict[int, IndexHit]
-) -> Candidate:
-    own, around = numbers.get(memory.id, (0.0, 0.0))
-    hit = hits.get(memory.id)
-    return Candidate(
-        memory_id=memory.id,
-        text=memory.text,
-        speaker=memory.speaker,
-        created_at=memory.created_at,
-        kind=memory.kind.value,
-        bm25=own,
-        bm25_context=around,
-        cosine=None if hit is None else 1.0 - hit.d_sem**2 / 2.0,
-        d_sem=None if hit is None else hit.d_sem,
-        emotion=memory.emotion,
-        emotion_source=memory.emotion_source,
-    )

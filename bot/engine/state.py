@@ -80,6 +80,30 @@ class ReplyRequest:
         return tuple(turn for turn in self.window if turn.id not in answering)
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a prompt tells beside the window and the notes of its scene, by ids."""
+
+    memories: frozenset[int] = frozenset()
+    turns: frozenset[int] = frozenset()
+    """Those that style samples and the reason of a mood come from."""
+    scenes: frozenset[int] = frozenset()
+    """Those that standing instructions come from, beside the scene itself."""
+
+    def meets(self, other: Told) -> bool:
+        """Whether both name something in common."""
+        pairs = (
+            (self.memories, other.memories),
+            (self.turns, other.turns),
+            (self.scenes, other.scenes),
+        )
+        return any(not mine.isdisjoint(theirs) for mine, theirs in pairs)
+
+    def joined(self, other: Told) -> Told:
+        """Both as one."""
+        return Told(self.memories | other.memories, self.turns | other.turns, self.scenes | other.scenes)
+
+
 @dataclass(slots=True, eq=False)
 class RunningReply:
     """A reply in progress. `wanted` turns false when it must not be posted any more."""
@@ -89,8 +113,10 @@ class RunningReply:
     task: asyncio.Task[None] | None = None
     wanted: bool = True
     committed: bool = False
-    recalled: frozenset[int] = frozenset()
-    """The memories that its prompt tells."""
+    told: Told = Told()
+    """What its prompt tells; nothing while that is still being gathered."""
+    changed: Told = Told()
+    """What was edited or deleted since the gathering began."""
     yields: bool = False
     """Whether it is made anew when others ask: it still waits for the language model, or answers a flood."""
     nudge: Callable[[], None] = lambda: None
@@ -107,14 +133,24 @@ class RunningReply:
         self.yields = False
         yield
 
-    def shows(self, turn_ids: Collection[int], memory_ids: Collection[int]) -> bool:
-        """Whether it is still in the making, from a prompt that holds one of these turns, a note of one, or
-        one of these memories."""
+    def gathering(self) -> None:
+        """What the prompt tells is read from now on: what changed before is known."""
+        self.told = self.changed = Told()
+
+    def tells(self, told: Told) -> bool:
+        """Note what the prompt tells; False when something of it changed while it was gathered."""
+        self.told = told
+        return not told.meets(self.changed)
+
+    def is_touched(self, turn_ids: Collection[int], changed: Told) -> bool:
+        """Take in that this changed. True when the reply is still in the making from a prompt that holds one
+        of these turns, a note of one, or something else that changed."""
+        self.changed = self.changed.joined(changed)
         pads = (self.request.scratchpad, self.request.held)
         noted = {source for pad in pads if pad for line in pad.lines for source in line.sources}
         known = noted.union(turn.id for turn in self.request.window)
-        told = not known.isdisjoint(turn_ids) or not self.recalled.isdisjoint(memory_ids)
-        return self.wanted and not self.committed and told
+        shown = not known.isdisjoint(turn_ids) or self.told.meets(changed)
+        return self.wanted and not self.committed and shown
 
     def cancel(self) -> None:
         """Stop, unless it is already being posted."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar, TypeVarTuple, Unpack
 
 from bot.core.languages import UNKNOWN, Votes
-from bot.core.lexical import LexicalHits, LexicalIndex, same_sitting, text_key
+from bot.core.lexical import LexicalHits, LexicalIndex, WordScores, same_sitting, text_key
 from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.word_forms import StemmerOf, no_stemmers, word_forms
@@ -56,14 +56,13 @@ class StoryWords:
         place_id: int,
         audiences: Collection[int],
         limit: int,
-        also: Sequence[int] = (),
-    ) -> tuple[LexicalHits, list[str]]:
-        """The best memories by words, and the query's tokens; the story is read first where needed."""
+    ) -> tuple[LexicalHits, WordScores]:
+        """The best memories by words, and the scores of all; the story is read first where needed."""
         story = self._story(story_id)
         async with story.lock:
             await self._catch_up(story_id, story)
             return await self._in_thread(
-                _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit, tuple(also)
+                _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit
             )
 
     def language_of(self, story_id: int) -> str:
@@ -115,15 +114,10 @@ class StoryWords:
 
 
 def _search(
-    index: LexicalIndex,
-    query: str,
-    audiences: frozenset[int],
-    places: frozenset[int],
-    limit: int,
-    also: tuple[int, ...],
-) -> tuple[LexicalHits, list[str]]:
-    words = index.query_tokens(query)
-    return index.search(words, audiences=audiences, places=places, limit=limit, also=also), words
+    index: LexicalIndex, query: str, audiences: frozenset[int], places: frozenset[int], limit: int
+) -> tuple[LexicalHits, WordScores]:
+    scores = index.score(index.query_tokens(query), audiences=audiences, places=places)
+    return scores.best(limit), scores
 
 
 def _key(memory: Memory) -> str:

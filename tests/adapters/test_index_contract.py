@@ -12,6 +12,7 @@ import pytest
 from bot.adapters.lance_index import LanceIndex
 from bot.core import emotion as emotions
 from bot.core.ports import MemoryIndex
+from bot.core.vectors import nearest_distance
 from tests.adapters.index_parts import PLACE, SIZE, SPACE, feeling, key, scope, unit
 from tests.fakes_index import FakeIndex
 
@@ -78,12 +79,12 @@ async def test_persona_that_witnessed_nothing_recalls_nothing(index: MemoryIndex
     nobody = type(nobody)(nobody.space_id, nobody.place_id, nobody.story_id, ())
     assert await index.nearest(nobody, unit(1), 5) == []
     assert await index.nearest_by_emotion(nobody, feeling(5), 5) == []
-    assert await index.distances(nobody, unit(1), [1]) == []
+    assert await index.vectors(nobody, [1]) == {}
 
 
 async def test_unknown_space_is_empty(index: MemoryIndex) -> None:
     assert await index.nearest(scope(space=77), unit(1), 5) == []
-    assert await index.distances(scope(space=77), unit(1), [1]) == []
+    assert await index.vectors(scope(space=77), [1]) == {}
     assert await index.count(77) == 0
     await index.remove(77, [1])
     await index.set_emotions(77, {1: feeling(3)})
@@ -123,14 +124,17 @@ async def test_by_emotion_is_cosine_among_known_feelings(index: MemoryIndex) -> 
     assert all(math.isnan(hit.d_sem) for hit in hits)
 
 
-async def test_distances_of_named_memories_stay_in_scope(index: MemoryIndex) -> None:
+async def test_vectors_of_named_memories_stay_in_scope(index: MemoryIndex) -> None:
     keys = [key(number) for number in range(1, 30)]
-    await index.upsert(SPACE, [*keys, key(50, story=2), key(3, part=1, vector=unit(8))])
-    hits = await index.distances(scope(), unit(8), [3, 4, 50, 1234])
-    assert [hit.memory_id for hit in hits] == [3, 4]
-    assert hits[0].d_sem == pytest.approx(0.0, abs=1e-3)
-    assert hits[1].d_sem == pytest.approx(float(np.linalg.norm(keys[3].vector - unit(8))), abs=1e-4)
-    assert await index.distances(scope(), unit(8), []) == []
+    await index.upsert(SPACE, [*keys, key(50, story=2), key(3, part=1, vector=unit(8)), key(51, audience=2)])
+    found = await index.vectors(scope(), [3, 4, 50, 51, 1234])
+    assert {memory_id: len(vectors) for memory_id, vectors in found.items()} == {3: 2, 4: 1}
+    assert found[4][0].tolist() == keys[3].vector.tolist()
+    assert nearest_distance(unit(8), found[3]) == pytest.approx(0.0, abs=1e-3)
+    near = {hit.memory_id: hit.d_sem for hit in await index.nearest(scope(), unit(8), 50)}
+    for memory_id, vectors in found.items():
+        assert nearest_distance(unit(8), vectors) == pytest.approx(near[memory_id], abs=1e-4)
+    assert await index.vectors(scope(), []) == {}
 
 
 async def test_new_emotion_keeps_the_meaning(index: MemoryIndex) -> None:
@@ -151,7 +155,7 @@ async def test_removed_memory_is_out_of_every_result(index: MemoryIndex) -> None
     await index.remove(SPACE, [])
     assert [hit.memory_id for hit in await index.nearest(scope(), unit(100), 5)] == [2]
     assert [hit.memory_id for hit in await index.nearest_by_emotion(scope(), feeling(4), 5)] == [2]
-    assert await index.distances(scope(), unit(100), [1]) == []
+    assert await index.vectors(scope(), [1]) == {}
     assert await index.count(SPACE) == 1
 
 

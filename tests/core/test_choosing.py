@@ -1,9 +1,13 @@
 """What enters the prompt: nothing shown, nothing twice, nothing beyond the budget, in order of time."""
 
 from datetime import UTC, datetime, timedelta
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bot.core.candidates import Recalled
-from bot.core.choosing import Choice, choose
+from bot.core.choosing import ALIKE, Choice, choose
 
 START = datetime(2023, 5, 1, tzinfo=UTC)
 
@@ -104,3 +108,33 @@ def test_another_number_or_name_is_no_repetition() -> None:
 
 def test_texts_without_words_are_compared_as_they_are() -> None:
     assert len(chosen([item(1, "🙂"), item(2, "🔥"), item(3, "🔥")]).items) == 2
+
+
+def says_the_same(one: list[str], other: list[str]) -> bool:
+    """Every pair compared, as plainly as it can be written."""
+    if one == other:
+        return True
+    mine, theirs = set(one), set(other)
+    if min(len(mine), len(theirs)) < 5:
+        return False
+    return len(mine & theirs) >= ALIKE * len(mine | theirs)
+
+
+@given(st.randoms(use_true_random=False), st.integers(min_value=2, max_value=12))
+@settings(max_examples=60, deadline=None)
+def test_repetitions_are_found_as_by_comparing_every_pair(random: Random, length: int) -> None:
+    vocabulary = ["oak", "harbour", "lantern", "moon", "wolf", "bread", "a", "io", "xylophone", "rook", "emu"]
+    base = [random.choices(vocabulary, k=length) for _ in range(4)]
+    texts = [[*random.choice(base)] for _ in range(25)]
+    for words in texts:
+        for _ in range(random.randint(0, 2)):
+            words[random.randrange(len(words))] = random.choice(vocabulary)
+    shown = texts[20:]
+    expected: list[list[str]] = []
+    for words in texts[:20]:
+        if not any(says_the_same(words, other) for other in [*shown, *expected]):
+            expected.append(words)
+    items = [item(number, " ".join(words)) for number, words in enumerate(texts[:20], 1)]
+    choice = chosen(items, budget=1000, shown_texts=[("Mira", " ".join(words)) for words in shown])
+    best_first = sorted(choice.items, key=lambda one: one.rank)
+    assert [one.text.split() for one in best_first] == expected

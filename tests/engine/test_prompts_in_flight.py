@@ -1,0 +1,115 @@
+"""A change of anything that a running reply's prompt tells reaches that prompt, wherever it stands in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.core.vectors import Vector
+from tests.engine.stage import BOB, TAVERN, Stage, open_stage
+
+ASKED = "Mira, what was the name of my grandmother's parrot?"
+TOLD = "My grandmother's parrot is called Bartholomew."
+GREETED = "Bartholomew is a fine name for a parrot, my dear."
+
+
+async def talk(stage: Stage, number: int = 150) -> None:
+    """So much that what was said before is in the window no more."""
+    for turn in range(number):
+        stage.say(f"The {turn}th cup of wine is poured and somebody sings about it.", by=BOB)
+    await stage.quiet()
+
+
+async def until_asked(stage: Stage, times: int) -> None:
+    async with asyncio.timeout(10):
+        while len(stage.model.of("reply")) < times:
+            await asyncio.sleep(0.005)
+
+
+async def change(stage: Stage, how: str, message_id: int) -> None:
+    if how == "deleted":
+        stage.delete(message_id)
+    else:
+        stage.edit(message_id, "Some words, but others.")
+    await stage.troupe.journal.flushed()
+
+
+async def words_found() -> None:
+    """What words find has been read from the store."""
+    async with asyncio.timeout(10):
+        while any(task.get_name() == "search by words" for task in asyncio.all_tasks()):
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("how", ["deleted", "edited"])
+async def test_a_pinned_turn(tmp_path: Path, how: str) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, {"reply": ["It is late."]}, context_tokens=2048) as stage:
+        await stage.scene(await stage.persona())
+        told = stage.say(TOLD)
+        await stage.quiet()
+        turn = (await stage.window())[0]
+        await stage.troupe.keeping.pin(TAVERN, (await stage.store.memories.of_turns([turn.id]))[turn.id])
+        await talk(stage)
+        stage.model.gate = gate
+        stage.say("Mira, is there more wine?")
+        await until_asked(stage, 1)
+        assert "Bartholomew" in stage.model.of("reply")[0].messages[0].content
+        await change(stage, how, told)
+        await until_asked(stage, 2)
+        gate.set()
+        await stage.quiet()
+        assert "Bartholomew" not in stage.model.of("reply")[1].text
+        assert stage.messenger.texts() == ["It is late."]
+
+
+async def test_a_style_sample(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, {"reply": [GREETED, "It is late."]}, context_tokens=2048) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Mira, good evening.")
+        await stage.quiet()
+        await talk(stage)
+        said = next(turn for turn in await stage.store.turns.newest(1, 1000) if turn.text == GREETED)
+        stage.model.gate = gate
+        stage.say("Mira, is there more wine?")
+        await until_asked(stage, 2)
+        assert GREETED in stage.model.of("reply")[1].messages[0].content
+        stage.delete(*said.message_ids)
+        await until_asked(stage, 3)
+        gate.set()
+        await stage.quiet()
+        assert "Bartholomew" not in stage.model.of("reply")[2].text
+        assert stage.messenger.texts() == [GREETED, "It is late."]
+
+
+@pytest.mark.parametrize("how", ["deleted", "edited"])
+async def test_what_changes_while_the_prompt_is_gathered_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    encoding, gate = asyncio.Event(), asyncio.Event()
+    async with open_stage(tmp_path, {"reply": ["It is late."]}, context_tokens=2048) as stage:
+        await stage.scene(await stage.persona())
+        told = stage.say(TOLD)
+        await talk(stage)
+        encode = stage.encoder.embed_query
+
+        async def slowly(texts: Sequence[str]) -> Vector:
+            encoding.set()
+            await gate.wait()
+            return await encode(texts)
+
+        monkeypatch.setattr(stage.encoder, "embed_query", slowly)
+        stage.say(ASKED)
+        await encoding.wait()
+        await words_found()
+        await change(stage, how, told)
+        await stage.window()
+        gate.set()
+        await stage.quiet()
+        (prompt,) = stage.model.of("reply")
+        assert "Bartholomew" not in prompt.text
+        assert stage.messenger.texts() == ["It is late."]
