@@ -63,10 +63,22 @@ _ASKING: Final = {
     "fa": "کجا کی چه چرا چطور آیا",
     "hi": "कहाँ कौन कब क्यों कैसे क्या",
 }
+_SMALL_LETTERS: Final = {
+    "ja": "のはがをにでともへやかよねなだたてしるますいんっこそあど",
+    "ko": "은는이가을를에의도와과로다요니까서야지",
+    "zh": "的了是不在我你他她它们那这有吗呢吧把被就也都和什么哪谁个为会要很到说没",
+}
+"""Letters that mostly connect; alone or in pairs of them they name nothing."""
 LANGUAGES: Final = (*_WORDS, "ja", "ko", "th", "zh")
 """All that can be told, by their codes."""
 _MINE: Final = {name: frozenset(fold(words).split()) for name, words in _WORDS.items()}
-_SMALL: Final = {name: own | frozenset(fold(_ASKING.get(name, "")).split()) for name, own in _MINE.items()}
+_PAIRED: Final = {
+    name: frozenset(letters) | {first + second for first in letters for second in letters}
+    for name, letters in _SMALL_LETTERS.items()
+}
+_SMALL: Final = _PAIRED | {
+    name: own | frozenset(fold(_ASKING.get(name, "")).split()) for name, own in _MINE.items()
+}
 _SCRIPTS: Final = {
     "ja": "\u3040-\u30ff",
     "ko": "\uac00-\ud7af\u1100-\u11ff",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bot.core.languages import OTHER, UNKNOWN, function_words
+from bot.core.languages import UNKNOWN, function_words
 from bot.core.tokens import FUNCTION_WORDS, Stem, english_stem
 
 PREFIX: Final = 5
@@ -22,8 +22,8 @@ class WordForms:
 
 
 ENGLISH: Final = WordForms()
-_LIKE_ENGLISH: Final = frozenset({UNKNOWN, "en", "ja", "ko", "th", "zh"})
-"""Where words are not cut: their letters are tokens, and what else is said is mostly names."""
+_LETTERS: Final = frozenset({"ja", "ko", "th", "zh"})
+"""Where letters and pairs are the tokens; words of other scripts among them are mostly names."""
 StemmerOf = Callable[[str], Stem | None]
 
 
@@ -38,9 +38,9 @@ def word_forms(language: str, stemmer_of: StemmerOf = no_stemmers) -> WordForms:
     What is not known yet is cut like English: only plain plurals and verb endings go. So is what stands
     between Chinese, Japanese, Korean or Thai.
     """
-    if language in _LIKE_ENGLISH:
+    if language in {UNKNOWN, "en"}:
         return ENGLISH
-    stem = None if language == OTHER else stemmer_of(language)
+    stem = english_stem if language in _LETTERS else stemmer_of(language)
     return WordForms(stem or prefix, FUNCTION_WORDS | function_words(language))
 
 

@@ -69,6 +69,19 @@ def test_what_is_not_known_yet_and_english_are_cut_alike() -> None:
     assert word_forms("en", Stemmers().of) is ENGLISH
 
 
+@pytest.mark.parametrize(
+    ("language", "asked", "telling"),
+    [
+        ("zh", "那是不是在磨坊？", ["在磨", "磨", "磨坊", "坊"]),
+        ("ja", "剣はどこに", ["剣", "剣は"]),
+        ("ko", "이 검은", ["검", "검은"]),
+    ],
+)
+def test_letters_that_only_connect_leave_a_question(language: str, asked: str, telling: list[str]) -> None:
+    index = LexicalIndex(word_forms(language, Stemmers().of))
+    assert sorted(index.query_tokens(asked)) == sorted(telling)
+
+
 def test_small_words_of_the_language_leave_a_question() -> None:
     index = LexicalIndex(word_forms("de", Stemmers().of))
     assert index.query_tokens("Wie hat der Drache sich mit dem König") == ["drach", "konig"]
