@@ -13,7 +13,7 @@ from bot.core.events import MessagePosted
 from bot.core.stores import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
 from bot.engine.jobs import reference
-from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply, next_persona
+from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
 from bot.errors import StorageError
 
 log = logging.getLogger(__name__)
@@ -205,11 +205,8 @@ class PlaceActor:
         if wait > 0:
             self._nudge_after(wait)
             return
-        persona_id = next_persona(state.pending)
-        asked = [address for address in state.pending if address.persona_id == persona_id]
-        batch = tuple(sorted(asked, key=lambda address: (address.turn.created_at, address.turn.id)))
-        state.pending = [address for address in state.pending if address.persona_id != persona_id]
-        if persona_id in state.personas:
+        batch = state.take_next()
+        if batch[0].persona_id in state.personas:
             reply = RunningReply(self._conduct.freeze(state, batch), batch, nudge=self.nudge)
             state.reply = reply
             reply.task = asyncio.create_task(self._answer(reply), name=f"reply in {self.place.id}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,18 +30,6 @@ class Address:
     turn: Turn
     persona_id: int
     not_before: datetime
-
-
-def next_persona(pending: Sequence[Address]) -> int:
-    """Who answers next: members take turns, so that one who asks many personas keeps nobody waiting."""
-    asked: dict[int, list[int]] = {}
-    ranks = []
-    for address in pending:
-        theirs = asked.setdefault(address.turn.owner_id, [])
-        if address.persona_id not in theirs:
-            theirs.append(address.persona_id)
-        ranks.append(theirs.index(address.persona_id))
-    return pending[ranks.index(min(ranks))].persona_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +170,8 @@ class PlaceState:
     """Who witnessed the turns that the notes come from."""
     moods: dict[int, Mood] = field(default_factory=dict)
     pending: list[Address] = field(default_factory=list)
+    served: set[int] = field(default_factory=set)
+    """Members who had their turn while others wait."""
     reply: RunningReply | None = None
     replies: int = 0
     recalled: dict[int, int] = field(default_factory=dict)
@@ -191,6 +181,17 @@ class PlaceState:
     """Members who were told of their cooldown since their last answer."""
     hold_until: datetime | None = None
     """No attempt before this: the model failed a moment ago."""
+
+    def take_next(self) -> tuple[Address, ...]:
+        """Take out who is answered next, by one persona: members take turns, so that one who asks many
+        personas keeps nobody waiting."""
+        if all(address.turn.owner_id in self.served for address in self.pending):
+            self.served.clear()
+        first = next(one for one in self.pending if one.turn.owner_id not in self.served)
+        taken = [one for one in self.pending if one.persona_id == first.persona_id]
+        self.pending = [one for one in self.pending if one.persona_id != first.persona_id]
+        self.served.update(one.turn.owner_id for one in taken)
+        return tuple(sorted(taken, key=lambda one: (one.turn.created_at, one.turn.id)))
 
     def regroup(self) -> None:
         """A reply that waits for the model is made anew when others ask meanwhile: whoever has many replies
@@ -209,7 +210,7 @@ class PlaceState:
         if self.reply is not None:
             self.reply.cancel()
         self.window, self.speakers = [], []
-        self.aliases, self.answered_at, self.cooled = {}, {}, set()
+        self.aliases, self.answered_at, self.cooled, self.served = {}, {}, set(), set()
 
     @property
     def cast(self) -> tuple[Persona, ...]:

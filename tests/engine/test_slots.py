@@ -71,6 +71,35 @@ async def assert_no_slot_lost(slots: FairSlots, count: int) -> None:
         await hold.__aexit__(None, None, None)
 
 
+async def test_servers_members_and_places_take_turns() -> None:
+    stage = Stage(FairSlots(1))
+    await stage.start("first")
+    order = [
+        ("a1", 9, 1, 11),
+        ("a2", 9, 1, 12),
+        ("a3", 9, 1, 11),
+        ("b1", 9, 2, 11),
+        ("c1", 8, 3, 21),
+        ("c2", 8, 3, 21),
+    ]
+    for name, space_id, member_id, place_id in order:
+        await stage.start_slot(name, stage.slots.hold(place_id, space_id=space_id, member_id=member_id))
+    for name in ("first", "a1", "c1", "b1", "c2", "a2", "a3"):
+        await stage.leave(name)
+    assert stage.entered == ["first", "a1", "c1", "b1", "c2", "a2", "a3"]
+
+
+async def test_a_reply_to_a_flood_waits_for_the_others_and_goes_before_background_work() -> None:
+    stage = Stage(FairSlots(1))
+    await stage.start("first")
+    await stage.start("notes", priority=Priority.BACKGROUND)
+    await stage.start("flood", place_id=2, priority=Priority.FLOOD)
+    await stage.start("reply", place_id=3)
+    for name in ("first", "reply", "flood", "notes"):
+        await stage.leave(name)
+    assert stage.entered == ["first", "reply", "flood", "notes"]
+
+
 async def test_no_more_holders_than_slots() -> None:
     stage = Stage(FairSlots(2))
     for name in "abc":
