@@ -207,7 +207,8 @@ class TroupeClient(commands.AutoShardedBot):
             if asyncio.get_running_loop().time() - began > STEADY_S:
                 delay = self._first_restart_s
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), delay)
+                async with asyncio.timeout(delay):
+                    await self._stopping.wait()
             delay = min(delay * 2, LAST_RESTART_S)
             self._reopen()
 
@@ -217,7 +218,8 @@ class TroupeClient(commands.AutoShardedBot):
         if not self._serving:
             return
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.close(), deadline_s)
+            async with asyncio.timeout(deadline_s):
+                await self.close()
 
     async def close(self) -> None:
         """Close the connection, the tasks of this client and the messenger's session."""

@@ -86,7 +86,8 @@ class ConsoleMessenger:
     async def spoke(self, within: float) -> bool:
         """Whether something was printed since the last call, or is within so many seconds."""
         try:
-            await asyncio.wait_for(self._spoken.wait(), within)
+            async with asyncio.timeout(within):
+                await self._spoken.wait()
         except TimeoutError:
             return False
         finally:

@@ -85,7 +85,8 @@ def matching(pairs: Iterable[tuple[str, str]], current: str) -> Choices:
 async def in_time(answer: Awaitable[T]) -> T | None:
     """The answer if it comes soon; a completion never fails, it just offers nothing."""
     try:
-        return await asyncio.wait_for(answer, PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            return await answer
     except TimeoutError:
         return None
     except UserFacing:

@@ -275,7 +275,8 @@ class DiscordMessenger:
         """The picture, if it is there soon: a first upload must not hold an answer back for long."""
         task = asyncio.ensure_future(self._picture(persona))
         try:
-            return await asyncio.wait_for(asyncio.shield(task), PICTURE_WAIT_S)
+            async with asyncio.timeout(PICTURE_WAIT_S):
+                return await asyncio.shield(task)
         except TimeoutError:
             return None
 

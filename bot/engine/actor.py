@@ -149,7 +149,8 @@ class PlaceActor:
     async def _next(self) -> _Message | None:
         while True:
             try:
-                return await asyncio.wait_for(self._mailbox.get(), IDLE_SECONDS)
+                async with asyncio.timeout(IDLE_SECONDS):
+                    return await self._mailbox.get()
             except TimeoutError:
                 if self._mailbox.empty() and self.state.reply is None and not self.state.pending:
                     return None

@@ -152,7 +152,7 @@ class Summariser:
                 continue
             self._wake.clear()
             try:
-                async with asyncio.timeout(self._pause()):  # wait_for may swallow a cancellation in 3.11
+                async with asyncio.timeout(self._pause()):
                     await self._wake.wait()
             except TimeoutError:
                 continue
