@@ -10,6 +10,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from bot.core.moderation import Checked
 from cogs import privacy_words as words
 from cogs.answers import Asked, Buttons, report, say, think
 from cogs.export_file import zipped
@@ -141,6 +142,16 @@ async def about_text(troupe: Troupe, interaction: Asked) -> str:
     lines = [words.ABOUT]
     if days and place.guild_id:
         lines.append(f"**In this server** what was said is deleted after {days} days.")
+    checked = troupe.trust.guard.checked(place)
+    if checked is not Checked.OFF:
+        what = {"members": "what you say", "replies": "what personas say"}.get(checked, "what is said")
+        lines.append(f"**Here** {what} in scenes goes to a moderation server first, without your name or id.")
+    feeds = [one for one in await troupe.trust.sharing.around(place) if one.source.id == place.id]
+    if fed := sum(one.allowed for one in feeds):
+        lines.append(
+            f"**From here** what is remembered may come up in {fed} other channel{'s' * (fed > 1)} as well: "
+            "a moderator linked them."
+        )
     if own:
         lines.append(f"**The moderators of this server say**: {own}")
     return "\n".join(lines)

@@ -15,6 +15,7 @@ import numpy as np
 from bot.core.emotion import FLAT
 from bot.core.events import Event
 from bot.core.knowledge import Always
+from bot.core.moderation import Checked
 from bot.core.mood import at_rest, describe
 from bot.core.names import fold
 from bot.core.options import OPTIONS
@@ -302,6 +303,10 @@ class FakeTrust:
         self.audit = self
         self.approval = self
         self.sharing = self
+        self.guard = self
+
+    def checked(self, place: Place) -> Checked:
+        return Checked.OFF
 
     async def around(self, place: Place) -> list[object]:
         return []

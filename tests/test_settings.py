@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr, ValidationError
@@ -77,6 +78,21 @@ def test_a_password_in_an_address_is_used_and_never_shown() -> None:
     assert settings.model_name == "m at https://example.com/v1"
     assert settings.secrets() == ("hunter2",)
     assert "hunter2" not in text + repr(settings) + str(settings)
+
+
+def test_no_key_or_password_of_any_setting_shows_in_repr_or_dump() -> None:
+    keys = [name for name in Settings.model_fields if name.endswith(("_key", "_token"))]
+    addresses = [name for name in Settings.model_fields if name.endswith("_base_url")]
+    assert "moderation_api_key" in keys
+    values: dict[str, Any] = {name: SecretStr(f"sk-quiet-{name}") for name in keys}
+    values |= {name: f"https://me:hunter2{name.replace('_', '')}@models.example/v1" for name in addresses}
+    settings = Settings(llm_model="a-model", **values)
+    shown = f"{settings!r}{settings}{settings.model_dump(exclude=set(addresses))}"
+    assert "sk-quiet" not in shown
+    assert "hunter2" not in shown
+    known = settings.secrets()
+    assert {f"sk-quiet-{name}" for name in keys} <= set(known)
+    assert len([one for one in known if one.startswith("hunter2")]) == len(addresses)
 
 
 def test_secrets_stay_out_of_repr_but_are_known_to_the_log() -> None:

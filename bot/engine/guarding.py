@@ -43,10 +43,14 @@ class Guard:
 
     def asks(self, place: Place, whose: Whose) -> bool:
         """Whether the moderation server is to be asked as well."""
-        if self._moderation is None:
-            return False
-        checked = Checked(str(self._options.known(place.space_id, place.id)["moderation"]))
+        checked = self.checked(place)
         return checked.members if whose is Whose.MEMBER else checked.replies
+
+    def checked(self, place: Place) -> Checked:
+        """Whose texts of this place the moderation server gets."""
+        if self._moderation is None:
+            return Checked.OFF
+        return Checked(str(self._options.known(place.space_id, place.id)["moderation"]))
 
     async def refuses(self, place: Place, text: str, whose: Whose) -> bool:
         """Whether the text may not be taken in, or said. When the server does not answer, the setting

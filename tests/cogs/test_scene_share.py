@@ -64,6 +64,8 @@ async def test_a_public_channel_feeds_another_until_it_becomes_private(played: P
     assert await knows(played, cellar)
     assert f"memories of <#{played.channel.id}> feed this channel" in await shown(played, cellar)
     assert f"memories of this channel feed <#{cellar.id}>" in await shown(played, played.channel)
+    about = await (await played.member.slash("privacy about", played.channel)).answer()
+    assert "may come up in 1 other channel as well" in about.text
     everyone = played.guild.roles[played.guild.id]
     played.server.set_overwrite(played.channel, everyone, deny=Permission.VIEW_CHANNEL)
     assert not await knows(played, cellar)

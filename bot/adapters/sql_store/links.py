@@ -43,7 +43,7 @@ class SqlLinks:
 
     async def _change(self, statement: sa.Executable) -> bool:
         async def work(connection: AsyncConnection) -> bool:
-            return bool((await connection.execute(statement)).rowcount > 0)  # type: ignore[attr-defined]
+            return bool((await connection.execute(statement)).rowcount > 0)
 
         return await self._database.write(work)
 
