@@ -9,15 +9,15 @@ from bot.core.privacy import Owned
 ABOUT: Final = """\
 **What I keep**: what is said in a channel while a scene is active and not paused – your messages, the name \
 you spoke under, your Discord id, the time – and what is made of it: notes, facts about who did what, sample \
-lines of personas, numbers for finding it again. Your aliases. Nothing of other channels, no list of \
-members, no pictures that you post, no voice.
+lines of personas, numbers for finding it again. Your aliases, and how many tokens answers to you used. \
+Nothing of other channels, no list of members, no pictures that you post, no voice.
 **Where**: on the machine of whoever runs this bot, in one folder. Nowhere else, and no telemetry.
 **Who sees it**: personas use it where it was said. Moderators and game masters here can search it and read \
 the notes; other members cannot. The owner of the bot can read its files.
 **What leaves the machine**: for an answer, and for notes after every ten messages or so, the newest \
 messages, notes and some memories go to the language model that the owner chose, with the names you speak \
-under, never your Discord id. Only if the owner chose a server for search too, what is remembered or searched \
-for goes there to be turned into numbers.
+under, never your Discord id. Only if the owner chose a server for search too, what is remembered or \
+searched for goes there to be turned into numbers.
 **For how long**: until it is deleted – by you, by a moderator, by the server's setting `retention_days`, or \
 some days after I am removed from the server (`grace_days`).
 **What you can do**, in any server or in a direct message to me:
@@ -59,6 +59,7 @@ def what_goes(owned: Owned) -> str:
         (owned.memories, "facts and memories that come from you or name you"),
         (owned.notes, "lines of notes, old versions included"),
         (owned.samples, "sample lines of personas"),
+        (owned.usage, "counts of what answers to you used (the sums stay, without you)"),
     ]
     counted = "\n".join(f"- {number:,} {what}" for number, what in lines if number)
     places = len(owned.space_ids)
