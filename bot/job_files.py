@@ -120,12 +120,16 @@ class JobFolder:
         os.replace(beside, self._path(name, ending))
 
 
-async def do_waiting(folder: JobFolder, handlers: Mapping[str, Handler]) -> float:
-    """Do what waits, one after the other; the seconds until the next look.
+async def do_waiting(
+    folder: JobFolder, handlers: Mapping[str, Handler], *, mine: Callable[[str], bool] = lambda kind: True
+) -> float:
+    """Do what waits and is of a kind that is `mine`, one after the other; the seconds until the next look.
 
     A job that fails is told so and not tried again; one that is cut short by the process's end is.
     """
     for job in await asyncio.to_thread(folder.waiting):
+        if not mine(job.kind):
+            continue
         result = await _do(folder, job, handlers.get(job.kind))
         await asyncio.to_thread(folder.finish, job, result)
     return LOOK_SECONDS

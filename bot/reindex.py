@@ -1,27 +1,52 @@
-"""`python -m bot reindex`: the search index is thrown away and built again from the database."""
+"""`python -m bot reindex`: the search index is thrown away and built again from the database, by the running
+bot where there is one."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from typing import Final
 
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX, now
-from bot.data_lock import owned
 from bot.encoders import encoder_of
 from bot.engine.indexing import Feeling, Indexer
+from bot.engine.troupe import Troupe
+from bot.job_asking import by_the_bot_or_alone
+from bot.job_files import Handler
 from bot.settings import Settings
 from bot.terminal import Screen
 
+REINDEX: Final = "reindex"
+_ALL: Final = 0
+"""The job is about no id."""
+
 
 async def reindex(settings: Settings) -> int:
-    """Do it, with progress. Cut short, it goes on at the next start. AlreadyOwned while a bot is running."""
+    """Have it done by the bot that is running, or do it here, with progress; 0 when the index is whole."""
     screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
+    result = await by_the_bot_or_alone(
+        settings.data_dir, REINDEX, _ALL, lambda: _alone(settings, screen), screen
+    )
+    screen.line(result.text)
+    return 0 if result.ok else 1
+
+
+def rebuilder(troupe: Troupe) -> Handler:
+    """What a running bot does with the job that this command leaves. Words serve meanwhile."""
+
+    async def rebuild(_: int, progress: Callable[[str], None]) -> str:
+        return _indexed(await troupe.indexer.rebuild(Percents(progress)))
+
+    return rebuild
+
+
+async def _alone(settings: Settings, screen: Screen) -> str:
+    """With the data folder owned. Cut short, it goes on at the next start."""
     async with AsyncExitStack() as stack:
-        stack.enter_context(owned(settings.data_dir))
         store = await stack.enter_async_context(open_store(settings.data_dir / DATABASE))
         encoder = await stack.enter_async_context(encoder_of(settings))
         async with screen.waiting("Loading the embedding model"):
@@ -33,8 +58,6 @@ async def reindex(settings: Settings) -> int:
             await encoder.load()
             scorer = SeededScorer(encoder=encoder, folder=settings.data_dir)
             await scorer.fit()
-        await index.reset()
-        total = await store.memories.restart_index(encoder.id)
         indexer = Indexer(
             memories=store.memories,
             index=index,
@@ -44,9 +67,11 @@ async def reindex(settings: Settings) -> int:
             erase_bytes=store.erase_bytes,
             now=now,
         )
-        done = await indexer.catch_up(Percents(total=total, screen=screen))
-    screen.line(f"{done} memories are indexed with {encoder.id}.")
-    return 0
+        return _indexed(await indexer.rebuild(Percents(screen.passing)))
+
+
+def _indexed(count: int) -> str:
+    return f"{count} memories are indexed."
 
 
 def _not_told(place_id: int, feelings: Sequence[Feeling]) -> None:
@@ -54,16 +79,15 @@ def _not_told(place_id: int, feelings: Sequence[Feeling]) -> None:
 
 
 class Percents:
-    """Tells a screen how far something is, at most once for each hundredth."""
+    """Tells how far something is, at most once for each hundredth."""
 
-    def __init__(self, *, total: int, screen: Screen) -> None:
-        self._total = total
-        self._screen = screen
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._last = -1
 
-    def __call__(self, done: int) -> None:
-        """So many are done now."""
-        percent = 100 * done // self._total if self._total else 100
+    def __call__(self, done: int, total: int) -> None:
+        """So many of all are done now."""
+        percent = min(100, 100 * done // total) if total else 100
         if percent > self._last:
             self._last = percent
-            self._screen.passing(f"{done} of {self._total} memories ({min(percent, 100)}%)")
+            self._tell(f"{done} of {total} memories ({percent}%)")

@@ -12,6 +12,7 @@ from bot.client import TroupeClient
 from bot.errors import SettingsError
 from bot.forgetting import handlers
 from bot.job_files import JobFolder, do_waiting
+from bot.reindex import REINDEX, rebuilder
 from bot.settings import Settings
 
 _STOP_S: Final = 1.5
@@ -32,7 +33,14 @@ async def serve(settings: Settings) -> int:
         client.attach(app.troupe, load_value=values.value, save_value=values.set_value)
         folder = JobFolder(settings.data_dir)
         known = {**handlers(app.troupe), BACKUP: copier(settings.data_dir)}
-        app.troupe.jobs.loop(lambda: do_waiting(folder, known), name="jobs of other processes")
+        app.troupe.jobs.loop(
+            lambda: do_waiting(folder, known, mine=lambda kind: kind != REINDEX),
+            name="jobs of other processes",
+        )
+        app.troupe.jobs.loop(  # may take an hour, which nobody who wants to be forgotten should wait
+            lambda: do_waiting(folder, {REINDEX: rebuilder(app.troupe)}, mine=lambda kind: kind == REINDEX),
+            name="rebuild the search index when asked",
+        )
         app.troupe.jobs.loop(
             lambda: asyncio.to_thread(aside.remove_old, settings.data_dir), name="old copies"
         )

@@ -126,6 +126,15 @@ class Indexer:
             await self._index.maintain()
         return done
 
+    async def rebuild(self, progress: Callable[[int, int], None]) -> int:
+        """Throw the index away and make it again from the database, while words serve; how many memories it
+        then holds. Told as it goes on: how many of how many. Cut short, `run` goes on with it."""
+        async with self._working:
+            await self._index.reset()
+            total = await self._memories.restart_index(self._encoder.id)
+        await self.catch_up(lambda done: progress(done, total))
+        return total
+
     async def _locked_step(self) -> int:
         async with self._working:
             return await self._step()
