@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from bot import environment
+from bot.core.spending import Price
 from bot.errors import SettingsError
 from bot.settings import BUNDLED, About, Settings, variables
 
@@ -310,3 +311,24 @@ def test_what_fallbacks_need_is_named() -> None:
     assert "SMALL_KEY is not set" in refused(**SERVER, LLM_FALLBACKS="m https://x.example/v1 SMALL_KEY")
     assert "LLM_BASE_URL is not set" in refused(LLM_MODEL="bundled", LLM_FALLBACKS="m")
     assert load(LLM_MODEL="bundled", LLM_FALLBACKS="m http://127.0.0.1:1/v1").llm_fallbacks
+
+
+def test_prices_that_are_not_set_are_those_of_the_replies() -> None:
+    server = {"LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "big", "LLM_CHEAP_MODEL": "small"}
+    settings = load(**server, LLM_PRICE_INPUT="3", LLM_PRICE_OUTPUT="15", LLM_CHEAP_PRICE_OUTPUT="0.6")
+    assert settings.price == settings.background_price == Price(3, 15)
+    assert settings.cheap_price == Price(3, 0.6)
+    assert load(**server, LLM_PRICE_OUTPUT="2").background_price == Price(0, 2)
+    assert load(**server).price == Price()
+
+
+def test_ceilings_of_money_need_prices_and_a_cheaper_model_its_server() -> None:
+    server = {"LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "big"}
+    text = refused(**server, MONTHLY_COST="30")
+    assert text.startswith("LLM_PRICE_OUTPUT is not set, and MONTHLY_COST needs it")
+    assert load(**server, DAILY_COST="0.0", MONTHLY_COST="0").monthly_cost == 0
+    assert load(**server, DAILY_COST="1.5", LLM_PRICE_INPUT="1").daily_cost == 1.5
+    assert "LLM_CHEAP_MODEL needs it" in refused(LLM_MODEL="bundled", LLM_CHEAP_MODEL="small")
+    assert "LLM_PRICE_INPUT=free" in refused(**server, LLM_PRICE_INPUT="free")
+    assert "DAILY_COST=-1" in refused(**server, DAILY_COST="-1")
+    assert "LLM_PRICE_INPUT=nan" in refused(**server, LLM_PRICE_INPUT="nan")

@@ -271,6 +271,7 @@ def assemble(parts: Parts) -> Troupe:
         words=words,
         delivery=delivery,
         notes=notes,
+        counted=limits.settled,
         jobs=jobs,
     )
     privacy.on_forgotten(rates.forget)

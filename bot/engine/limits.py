@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -10,6 +12,9 @@ from typing import Final
 from bot.core.spending import NOTHING, Entry, Level, Limit, Payer, Spent, UsageStore, limits_of
 from bot.engine.jobs import Jobs
 from bot.engine.options import Options
+from bot.errors import StorageError
+
+log = logging.getLogger(__name__)
 
 MOST_SECONDS: Final = 2.0
 """How long an end waits for what is being counted."""
@@ -51,6 +56,7 @@ class Limits:
         self._now = now
         self._jobs = Jobs()
         self._open: list[Entry] = []
+        self._turn = asyncio.Lock()
 
     @property
     def today(self) -> date:
@@ -74,25 +80,26 @@ class Limits:
             return
         self._open.append(Entry(reservation.payer, reservation.day, spent, reservation.stored))
         if not self._jobs.busy and not self._jobs.closing:
-            self._jobs.start(self._write(), name="count what was spent")
-
-    async def _write(self) -> None:
-        while self._open:
-            some = list(self._open)
-            await self._store.add(some)
-            del self._open[: len(some)]
+            self._jobs.start(self.settled(), name="count what was spent")
 
     async def settled(self) -> None:
         """All calls that have ended are counted."""
-        while self._open:
-            if not self._jobs.busy:
-                await self._write()
-            await self._jobs.settled(MOST_SECONDS)
+        async with self._turn:
+            while self._open:
+                some, self._open = self._open, []
+                try:
+                    await self._store.add(some)
+                except StorageError:
+                    self._open = some + self._open
+                    raise
 
     async def close(self) -> None:
         """Count what is not counted yet."""
         await self._jobs.close(MOST_SECONDS)
-        await self._write()
+        try:
+            await self.settled()
+        except StorageError as problem:
+            log.error("What %s calls of the model cost is not counted: %s", len(self._open), problem)
 
     async def levels(self, payer: Payer) -> list[Level]:
         """How much of each limit that holds for a payer is used."""

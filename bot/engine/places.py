@@ -68,8 +68,11 @@ class Places:
         released = asyncio.Event()
         actors = self._of_spaces(space_ids)
         stopped = {actor.place.id: asyncio.Event() for actor in actors}
+        ending: list[asyncio.Task[None]] = []
 
         async def stop(state: PlaceState) -> None:
+            if state.reply is not None and state.reply.task is not None and not state.reply.committed:
+                ending.append(state.reply.task)  # it still counts what it cost
             state.forget_members()
             stopped[state.place.id].set()
             await released.wait()
@@ -80,6 +83,8 @@ class Places:
             async with asyncio.timeout(within):
                 for event in stopped.values():
                     await event.wait()
+                if ending:
+                    await asyncio.wait(ending)
             yield list(stopped)
         finally:
             released.set()

@@ -45,9 +45,10 @@ class Privacy:
         words: StoryWords,
         delivery: Delivery,
         notes: Service,
+        counted: Callable[[], Awaitable[None]],
         jobs: Jobs,
     ) -> None:
-        """`notes` is the service that has turns summarised."""
+        """`notes` has turns summarised; `counted` returns when what was spent until now is stored."""
         self._store = store
         self._ledger = ledger
         self._eraser = eraser
@@ -58,6 +59,7 @@ class Privacy:
         self._words = words
         self._delivery = delivery
         self._notes = notes
+        self._counted = counted
         self._jobs = jobs
         self._one_at_a_time = asyncio.Lock()
         self._leaving: set[int] = set()
@@ -184,6 +186,7 @@ class Privacy:
         try:
             async with self._notes.stopped(), self._places.held(spaces, within=STOP_SECONDS) as place_ids:
                 await self._delivery.quiet(place_ids, SENDING_SECONDS)
+                await self._counted()
                 erased = await erase()
                 for place_id in erased.dropped_places:
                     self._live.forget(place_id)

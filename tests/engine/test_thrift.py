@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +16,7 @@ from bot.core.spending import Entry, GroupBy, Payer, Price, Spent, ceilings
 from bot.core.trust import Surroundings
 from bot.core.types import Persona, Place
 from bot.engine.paid_calls import Spending, Tier
-from bot.errors import DeliveryError, ModelUnavailable
+from bot.errors import DeliveryError, ModelUnavailable, StorageError
 from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, RealClock, Stage, open_stage
 from tests.fakes import ScriptedChatModel
 
@@ -357,3 +357,69 @@ async def test_nothing_is_written_of_a_member_who_opted_out(tmp_path: Path) -> N
         day = stage.clock().date()
         assert set(await stage.store.usage.report(9, day, day, by=GroupBy.MEMBER)) == {"0"}
         assert set(await stage.store.usage.report(9, day, day, by=GroupBy.PERSONA)) == {str(persona.id)}
+
+
+async def test_what_was_spent_is_counted_also_at_the_end(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Mira?")
+        await stage.quiet()
+        day = stage.clock().date()
+    async with open_stage(tmp_path) as stage:
+        assert (await stage.store.usage.report(9, day, day, by=GroupBy.MEMBER))[str(ALICE)].calls == 1
+
+
+async def test_a_reply_in_flight_counts_to_nobody_once_its_member_is_forgotten(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with limited(tmp_path, gate=gate) as (stage, _):
+        await use(stage, 0.2)
+        stage.say("Mira?")
+        await stage.model.asked.wait()
+        await stage.troupe.privacy.forget(ALICE)
+        gate.set()
+        await stage.quiet()
+        await stage.troupe.usage.settled()
+        day = stage.clock().date()
+        (key,) = await stage.store.usage.report(9, day, day, by=GroupBy.MEMBER)
+        assert key == "0"
+        assert (await stage.store.usage.used(9, day, day)).tokens > 0.2 * LIMIT
+
+
+async def test_a_store_that_fails_for_a_while_loses_no_count(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        limits = stage.troupe.usage._limits
+        payer, day = Payer(9, 500, (ALICE,), 1), stage.clock().date()
+        add = stage.store.usage.add
+        failures = [StorageError("full"), StorageError("full")]
+
+        async def failing(entries: Sequence[Entry]) -> None:
+            if failures:
+                raise failures.pop()
+            await add(entries)
+
+        stage.store.usage.add = failing  # type: ignore[method-assign]
+        for _ in range(3):
+            reserved = await limits.reserve(payer, Spent(0, 5, 5))
+            limits.settle(reserved, Spent(1, 3, 4))
+            await asyncio.sleep(0.02)
+        await stage.troupe.usage.settled()
+        assert (await stage.store.usage.report(9, day, day, by=GroupBy.MEMBER))[str(ALICE)] == Spent(3, 9, 12)
+
+
+async def test_who_used_what_is_forgotten_in_time(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        today = stage.clock().date()
+        payer = Payer(9, 500, (ALICE,), 1)
+        for ago in (0, 20, 70):
+            await stage.store.usage.add([Entry(payer, today - timedelta(days=ago), Spent(1, 8, 2))])
+
+        async def known() -> dict[str, int]:
+            first = today - timedelta(days=100)
+            found = await stage.store.usage.report(9, first, today, by=GroupBy.MEMBER)
+            return {key: spent.calls for key, spent in found.items()}
+
+        await stage.troupe.retention.step()
+        assert await known() == {"0": 1, str(ALICE): 2}
+        await stage.troupe.options.set(9, 0, "retention_days", "10")
+        await stage.troupe.retention.step()
+        assert await known() == {"0": 2, str(ALICE): 1}
