@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -52,6 +51,10 @@ _FIRST_UNSPACED: Final = (
 )
 """The same in scripts without spaces, wherever they stand."""
 _WORD = re.compile(r"[^\W\d_]+")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
+_COMPARED: Final = 2000
+"""Characters of each side that `kinship` compares, the newest."""
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WEIGHT: Final = 3
 
@@ -92,13 +95,13 @@ class Traits:
 def measure(text: str, names: Collection[str] = ()) -> Traits:
     """Count what is counted in one text. `names` are those that the speaker goes by."""
     letters = _letters(text)
-    sentences = sum(1 for part in _SENTENCE.split(text) if _letters(part)) or 1
+    sentences = sum(1 for part in _SENTENCE.split(text) if _WORD.search(part)) or 1
     actions = sum(_letters(found[0]) for found in _ACTION.finditer(text))
     return Traits(
         sentence=letters / sentences,
         exclaimed=sum(text.count(mark) for mark in "!！") / sentences,
         trailing=len(_ELLIPSIS.findall(text)) / sentences,
-        emoji=sum(unicodedata.category(character) == "So" for character in text) / sentences,
+        emoji=len(_EMOJI.findall(text)) / sentences,
         action=actions / letters if letters else 0.0,
         named=_named(text, names),
         first=_first(text),
@@ -183,7 +186,8 @@ def _person(before: Sequence[Traits], after: Sequence[Traits]) -> list[Drift]:
 
 # ---------------------------------------------------------------- counting
 def _letters(text: str) -> int:
-    return sum(_WEIGHT if _DENSE.match(letter) else 1 for letter in text if letter.isalpha())
+    dense = 0 if text.isascii() else len(_DENSE.findall(text))
+    return len(_NO_LETTERS.sub("", text)) + (_WEIGHT - 1) * dense
 
 
 def _weight(texts: Sequence[str]) -> int:
@@ -208,10 +212,8 @@ def _first(text: str) -> int:
 def _groups(texts: Sequence[str]) -> Counter[str]:
     """Three letters each of an alphabet, word borders among them; one of a dense script, since two of them
     are a word already."""
-    found: Counter[str] = Counter()
-    for text in texts:
-        plain = " ".join(_WORD.findall(fold(text)))
-        found.update(_DENSE.findall(plain))
-        spaced = f" {_DENSE.sub(' ', plain)} "
-        found.update(spaced[at : at + 3] for at in range(len(spaced) - 2) if spaced[at : at + 3].strip(" "))
+    plain = " ".join(_WORD.findall(fold("\n".join(texts)[-_COMPARED:])))
+    found = Counter(_DENSE.findall(plain))
+    spaced = f" {_DENSE.sub(' ', plain)} "
+    found.update(map("".join, zip(spaced, spaced[1:], spaced[2:], strict=False)))
     return found
