@@ -33,6 +33,15 @@ class DiscordChannels:
         parent_of = guild.get_channel(place.parent_id) if place.parent_id else None
         return _UNKNOWN if parent_of is None else Surroundings(False, False, _is_age_restricted(parent_of))
 
+    def for_moderators(self, guild_id: int) -> int:
+        """See the port: the channel for community updates."""
+        guild = self._client.get_guild(guild_id)
+        channel = guild.public_updates_channel if guild is not None else None
+        if guild is None or channel is None:
+            return 0
+        allowed = channel.permissions_for(guild.me)
+        return channel.id if allowed.view_channel and allowed.send_messages else 0
+
 
 def _is_for_everyone(channel: discord.abc.GuildChannel) -> bool:
     return channel.permissions_for(channel.guild.default_role).view_channel

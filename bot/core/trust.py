@@ -84,6 +84,10 @@ class Channels(Protocol):
     def about(self, place: Place) -> Surroundings:
         """Of a thread: as its channel is; a private thread is for those in it."""
 
+    def for_moderators(self, guild_id: int) -> int:
+        """The channel in which Discord itself tells a guild's moderators something; 0 when there is none, or
+        the bot may not write there."""
+
 
 class NoChannels:
     """Where nothing is known of channels: the console, and tests that need none."""
@@ -94,3 +98,7 @@ class NoChannels:
     def about(self, place: Place) -> Surroundings:
         """Nothing is known but, where somebody plays alone on a machine of their own, the age."""
         return self._all
+
+    def for_moderators(self, guild_id: int) -> int:
+        """There is none."""
+        return 0

@@ -112,13 +112,15 @@ class Thrift:
         self._notices.plain(self._moderators(request.place), text)
 
     def _moderators(self, place: Place) -> Place:
-        """Where moderators read: the log channel of the settings, else where it happened."""
-        channel_id = self._options.known(place.space_id)["log_channel"]
-        if isinstance(channel_id, int) and channel_id:
-            target = Place(id=channel_id, guild_id=place.guild_id, name="log")
+        """Where moderators read: the log channel of the settings, else Discord's own for them, else where it
+        happened."""
+        chosen = self._options.known(place.space_id)["log_channel"]
+        if isinstance(chosen, int) and chosen:
+            target = Place(id=chosen, guild_id=place.guild_id, name="log")
             if self._channels.about(target).known:  # never a channel of another server
                 return target
-        return place
+        own = self._channels.for_moderators(place.guild_id) if place.guild_id else 0
+        return Place(id=own, guild_id=place.guild_id, name="moderators") if own else place
 
 
 def payer_of(request: ReplyRequest) -> Payer:

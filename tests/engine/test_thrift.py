@@ -21,6 +21,7 @@ from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, RealClock, Stage, ope
 from tests.fakes import ScriptedChatModel
 
 LIMIT = 1_000_000
+UPDATES = Place(id=223456789012345678, guild_id=9, name="updates")
 LOG = Place(id=123456789012345678, guild_id=9, name="log")
 
 
@@ -29,6 +30,9 @@ class KnownChannels:
 
     def about(self, place: Place) -> Surroundings:
         return Surroundings(known=place.id == LOG.id)
+
+    def for_moderators(self, guild_id: int) -> int:
+        return UPDATES.id
 
 
 @asynccontextmanager
@@ -88,6 +92,13 @@ async def test_the_notice_goes_to_the_log_channel_when_it_can_be_seen(tmp_path: 
         await use(stage, 0.8)
         await ask(stage)
         assert warnings(stage) == [LOG.id]
+
+
+async def test_without_a_log_channel_it_goes_where_discord_tells_moderators_something(tmp_path: Path) -> None:
+    async with limited(tmp_path, channels=KnownChannels()) as (stage, _):
+        await use(stage, 0.8)
+        await ask(stage)
+        assert warnings(stage) == [UPDATES.id]
 
 
 async def test_a_log_channel_of_another_server_gets_nothing(tmp_path: Path) -> None:
