@@ -284,6 +284,7 @@ class Conduct:
         gone = {row.turn_id for row in rows}
         kept = {turn.id for turn in await self._turns.by_ids(gone) if turn.text}
         state.window = [turn for turn in state.window if turn.id not in gone - kept]
+        await self._take_back(state, gone - kept)
         await self._turns.settle([turn.id for turn in reply.request.answers])
 
     async def greet(self, state: PlaceState, persona: Persona, number: int = 0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 from bot.core.mood import from_json
+from bot.core.types import Persona, Place
 from bot.engine.indexing import Feeling
 from bot.engine.state import PlaceState
-from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
+from bot.errors import DeliveryError
+from tests.engine.stage import ALICE, BOB, TAVERN, FakeMessenger, RealClock, Stage, open_stage
 
 JOY = np.array([9, 5, 1, 1, 1, 1, 1, 2], dtype=np.float32)
 FURY = np.array([1, 1, 2, 1, 1, 5, 9, 1], dtype=np.float32)
@@ -134,3 +137,36 @@ async def test_a_forgotten_member_has_moved_nobody(tmp_path: Path) -> None:
         (view,) = await stage.troupe.mood(TAVERN)
         assert "happy" in view.words or "overjoyed" in view.words
         assert "angry" not in view.words
+
+
+class Refusing(FakeMessenger):
+    """Takes no reply, and says so only when told to."""
+
+    def __init__(self, clock: RealClock) -> None:
+        super().__init__(clock)
+        self.told = asyncio.Event()
+
+    async def speak(
+        self, place: Place, persona: Persona, text: str, *, nonce: str, reply_to: int | None = None
+    ) -> int:
+        await self.told.wait()
+        raise DeliveryError("no permission")
+
+
+async def test_a_reply_that_discord_did_not_take_moved_nobody(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = Refusing(clock)
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Mira, look what the cat brought.")
+        async with asyncio.timeout(5):
+            while len(window := await stage.window()) < 2:
+                await asyncio.sleep(0.01)
+        first, reply = window
+        await feel(stage, first.id, JOY)
+        await feel(stage, reply.id, FURY)
+        messenger.told.set()
+        await stage.quiet()
+        (view,) = await stage.troupe.mood(TAVERN)
+        assert "angry" not in view.words
+        assert view.words.startswith("overjoyed")
