@@ -88,6 +88,7 @@ async def test_the_ladder_as_members_and_moderators_see_it(
     ) as played:
         await begin(played)
         log = discord_server.add_channel(played.guild, "staff-log")
+        await played.ask("settings set", key="log_channel", value=f"<#{log.id}>")
         await played.ask("settings set", key="daily_tokens", value=str(LIMIT))
         await spend(played, 0.8)
         await played.member.say(played.channel, "Mira, good evening.")
@@ -104,6 +105,8 @@ async def test_the_ladder_as_members_and_moderators_see_it(
         await played.ask("usage")
         assert len(await played.said(3)) == 3
         assert len(played.model.of("reply")) + len(cheap.of("reply")) == 2
-        notices = [one.content for one in discord_server.messages(played.channel) if not one.webhook_id]
-        assert sum("For moderators" in text for text in notices) == 1
-        assert discord_server.messages(log) == []
+        told = [one.content for one in discord_server.messages(log) if "For moderators" in one.content]
+        assert len(told) == 1
+        assert "`/settings set daily_tokens`" in told[0]
+        here = [one.content for one in discord_server.messages(played.channel)]
+        assert not any("For moderators" in text for text in here)
