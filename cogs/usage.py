@@ -58,7 +58,7 @@ def table(overview: Overview, *, whole: bool) -> str:
     lines += _rows(overview)
     lines.append("```")
     if overview.members:
-        lines.append("**By member**")
+        lines.append(f"**By member** (tokens{_unit(overview)})")
         lines += [f"- <@{line.id}>: {_both(line, overview)}" for line in overview.members[:MOST_LINES]]
         lines += _more(overview.members)
     lines += _limits(overview, whole=whole)
@@ -69,7 +69,7 @@ def table(overview: Overview, *, whole: bool) -> str:
 
 def _rows(overview: Overview) -> list[str]:
     shown = [overview.total, *overview.personas[:MOST_LINES]]
-    head = f"{'':<{_NAME}} {'today':>21} {'this month':>23}"
+    head = f"{'tokens' + _unit(overview):<{_NAME}} {'today':>21} {'this month':>23}"
     rows = [
         f"{shorten(line.name.replace('`', chr(39)), _NAME):<{_NAME}} "
         f"{_cell(line.today, overview):>21} {_cell(line.month, overview):>23}"
@@ -87,8 +87,13 @@ def _cell(spent: Spent, overview: Overview) -> str:
     return f"{spent.tokens:,}{cost}"
 
 
+def _unit(overview: Overview) -> str:
+    return f", {overview.currency}" if overview.priced else ""
+
+
 def _both(line: Line, overview: Overview) -> str:
-    return f"{_cell(line.today, overview)} today, {_cell(line.month, overview)} this month"
+    today, month = _cell(line.today, overview), _cell(line.month, overview)
+    return f"{today} today, {month} this month"
 
 
 def _limits(overview: Overview, *, whole: bool) -> list[str]:
