@@ -106,6 +106,7 @@ async def _begin(store: SqlStore, places: Sequence[Place], sentences: Sentences)
         id=0, space_id=places[0].space_id, name=PERSONA, card=card, temperament=cards.temperament(card)
     )
     persona = await store.personas.create(made)
+    await store.settings.set_option(made.space_id, 0, "member_rate", "0")  # a few members ask for many
     now = datetime.now(UTC)
     scenes: list[Scene] = []
     for place in places:
