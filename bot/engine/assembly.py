@@ -214,6 +214,7 @@ def assemble(parts: Parts) -> Troupe:
         causes=MoodCauses(turns=store.turns),
         prompts=parts.prompts,
         count=parts.chat.count_tokens,
+        calm=indexer.calm,
         now=now,
     )
     conversation = Conversation(

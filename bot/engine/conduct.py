@@ -159,6 +159,7 @@ class Conduct:
         if any(known.id == turn.id for known in state.window):
             return  # the load that woke this actor had read it already
         self._append(state, turn)
+        self._words.read_soon(scene.story_id)
         if turn.created_at >= self.now() - ANSWER_WITHIN:
             await self._addressing.consider(state, turn)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,6 +15,7 @@ from bot.core.knowledge import Always, KnowledgeStore
 from bot.core.prompting import Note, ReplyScene, window_turns
 from bot.core.templates import Prompts
 from bot.core.window import Count, Roster
+from bot.engine.calm import Calm
 from bot.engine.explaining import Explainer, was_ignored
 from bot.engine.feelings import Relations
 from bot.engine.lore import Lore
@@ -57,6 +59,7 @@ class Gatherer:
         causes: MoodCauses,
         prompts: Prompts,
         count: Count,
+        calm: Calm,
         now: Callable[[], datetime],
     ) -> None:
         self._recaller = recaller
@@ -68,12 +71,23 @@ class Gatherer:
         self._causes = causes
         self._prompts = prompts
         self._count = count
+        self._calm = calm
         self._now = now
 
     async def gather(self, request: ReplyRequest, room: Budgets) -> Gathered:
         """Everything for the prompt of this reply, within the budgets."""
         roster = Roster.of(request.cast, request.speakers).joined(request.answers)
         asking = self._recaller.asking(request.scene, request.persona.id, request.answers)
+        with self._calm.disturbed():
+            return await self._gathered(request, room, roster, asking)
+
+    async def _gathered(
+        self,
+        request: ReplyRequest,
+        room: Budgets,
+        roster: Roster,
+        asking: AbstractAsyncContextManager[Asking],
+    ) -> Gathered:
         async with asking as asked:
             (voice, kept, relations, lore), (resting, before, causes) = await asyncio.gather(
                 asyncio.gather(

@@ -9,17 +9,22 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from bot.core.emotion import FLAT
 from bot.core.ports import EmotionScorer, Encoder, IndexKey, MemoryIndex
 from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
+from bot.engine.calm import Calm
 from bot.engine.recent_vectors import RecentVectors
 from bot.errors import SearchIndexError, SettingsError, StorageError
 
 log = logging.getLogger(__name__)
 
 BATCH = 128
+AT_ONCE = 3
+"""Texts encoded between two looks whether a reply is being prepared."""
 GATHER_SECONDS = 2.0
 """New memories wait this long for company: words find them meanwhile, and small writes cost many files."""
 PATIENCE_SECONDS = 30.0
@@ -66,6 +71,7 @@ class Indexer:
         now: Callable[[], datetime],
         recent: RecentVectors | None = None,
     ) -> None:
+        self.calm = Calm()
         self._memories = memories
         self._recent = recent or RecentVectors()
         self._index = index
@@ -123,6 +129,7 @@ class Indexer:
             done += count
             if progress is not None:
                 progress(done)
+            await self.calm.wait()
             await self._index.maintain()
         return done
 
@@ -150,7 +157,7 @@ class Indexer:
             for memory in memories
             for part, text in enumerate(further.get(memory.id, ()), 1)
         ]
-        vectors = await self._encoder.embed_passages([text for _, _, text in texts])
+        vectors = await self._encoded([text for _, _, text in texts])
         scorer = self._scorer if self._scorer and self._scorer.ready else None
         scored = scorer.scores(vectors[: len(memories)]) if scorer else None
         emotions: dict[int, tuple[Vector, str]] = {}
@@ -163,12 +170,21 @@ class Indexer:
         for (memory, part, _), vector in zip(texts, vectors, strict=True):
             spaces[memory.space_id].append(_key(memory, part, vector, emotions.get(memory.id)))
         for space_id, keys in spaces.items():
+            await self.calm.wait()
             await self._index.upsert(space_id, keys)
         ids = [memory.id for memory in memories]
         await self._memories.indexed(self._encoder.id, emotions, ids, further)
         await self._erase()  # a memory forgotten between the read and the write has its key queued again
         self._tell(memories, emotions)
         return len(memories)
+
+    async def _encoded(self, texts: Sequence[str]) -> Vector:
+        """A few at a time, so that a reply need not share the processors with many."""
+        rows = []
+        for start in range(0, len(texts), AT_ONCE):
+            await self.calm.wait()
+            rows.append(await self._encoder.embed_passages(texts[start : start + AT_ONCE]))
+        return np.concatenate(rows)
 
     def _tell(self, memories: Sequence[Memory], emotions: Mapping[int, tuple[Vector, str]]) -> None:
         felt: dict[int, list[Feeling]] = defaultdict(list)

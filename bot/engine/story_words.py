@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,9 @@ from bot.core.lexical import LexicalHits, LexicalIndex, WordScores, same_sitting
 from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.word_forms import StemmerOf, no_stemmers, word_forms
+from bot.errors import StorageError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -46,6 +50,7 @@ class StoryWords:
         self._memories = memories
         self._stemmer_of = stemmer_of
         self._stories: OrderedDict[int, _Story] = OrderedDict()
+        self._reading: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
 
     async def search(
@@ -70,11 +75,20 @@ class StoryWords:
         story = self._stories.get(story_id)
         return story.language if story else UNKNOWN
 
-    async def warm(self, story_id: int) -> None:
-        """Read the story now, so that the next search need not."""
+    def read_soon(self, story_id: int) -> None:
+        """Begin to read the story, unless it is known: the first search then need not wait for all of it."""
+        if story_id not in self._stories:
+            task = asyncio.create_task(self._read(story_id), name=f"read the words of story {story_id}")
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+
+    async def _read(self, story_id: int) -> None:
         story = self._story(story_id)
-        async with story.lock:
-            await self._catch_up(story_id, story)
+        try:
+            async with story.lock:
+                await self._catch_up(story_id, story)
+        except StorageError as problem:
+            log.warning("The words of story %s are read when they are searched: %s", story_id, problem)
 
     def forget(self, memory_ids: Collection[int]) -> None:
         """These changed or are gone: they are read again, or taken out, before the next search."""
@@ -86,7 +100,9 @@ class StoryWords:
         self._stories.clear()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, and what is being read."""
+        for task in self._reading:
+            task.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _story(self, story_id: int) -> _Story:

@@ -124,13 +124,13 @@ async def test_query_goes_before_passages_that_wait(model: ScriptedModel, encode
 
 
 async def test_long_passages_go_in_smaller_slices(model: ScriptedModel, encoder: ThreadedEncoder) -> None:
-    lengths = [10, 10, SLICE_CHARACTERS, 900, 900, 900, 5]
+    lengths = [10, 10, SLICE_CHARACTERS, 300, 290, 300, 5]
     await encoder.embed_passages(["x" * length for length in lengths])
     assert [[len(text) for text in texts] for texts in model.asked] == [
         [10, 10],
         [SLICE_CHARACTERS],
-        [900, 900],
-        [900, 5],
+        [300, 290],
+        [300, 5],
     ]
 
 

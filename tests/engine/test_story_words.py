@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -129,3 +130,26 @@ async def test_a_restart_cuts_words_as_before(texts: Texts, words: StoryWords) -
     grown = await found(words, "épée")
     words.drop()
     assert await found(words, "épée") == grown == [31]
+
+
+async def test_a_story_is_read_before_it_is_searched(texts: Texts, words: StoryWords) -> None:
+    texts.tell(*[f"Line {number} of the night." for number in range(40)])
+    words.read_soon(STORY)
+    async with asyncio.timeout(10):
+        while any(task.get_name() == f"read the words of story {STORY}" for task in asyncio.all_tasks()):
+            await asyncio.sleep(0.005)
+    assert texts.read == 40
+    words.read_soon(STORY)
+    hits, _ = await words.search(STORY, "night", place_id=1, audiences=(1,), limit=5)
+    assert len(hits.ids) == 5
+    assert texts.read == 40
+
+
+async def test_what_is_being_read_ends_with_the_words(texts: Texts) -> None:
+    made = StoryWords(memories=texts, stemmer_of=Stemmers().of)  # type: ignore[arg-type]
+    texts.tell("The night is long.")
+    made.read_soon(STORY)
+    made.close()
+    (task,) = [task for task in asyncio.all_tasks() if task.get_name().startswith("read the words")]
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
