@@ -30,11 +30,11 @@ from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
 from bot.core.types import Place
-from bot.errors import SettingsError
+from bot.errors import SettingsError, UserFacing
 from bot.library import ready_personas
 from cogs.answers import Asked, new_reference, report
 from cogs.approval import Decide
-from cogs.door import Identity, read_message
+from cogs.door import Identity, is_spoken_to, message_place, read_message
 from cogs.menu import Menu
 from cogs.permissions import require
 from cogs.persona_files import CardFiles
@@ -90,6 +90,8 @@ class TroupeTree(app_commands.CommandTree["TroupeClient"]):
             await require(interaction, self.client.troupe.options, name)
         except Exception as problem:
             if interaction.type is discord.InteractionType.autocomplete:
+                if not isinstance(problem, UserFacing):
+                    log.exception("The completion of %s failed (reference %s)", name, new_reference())
                 await interaction.response.autocomplete([])
             else:
                 await report(interaction, problem)
@@ -277,7 +279,7 @@ class TroupeClient(commands.AutoShardedBot):
         try:
             await work
         except Exception:  # the edge of a background task: nobody awaits it
-            log.exception("Background work failed: %s", name)
+            log.exception("Background work failed: %s (reference %s)", name, new_reference())
 
     # ------------------------------------------------------------ commands
     async def _keep_commands_synced(self) -> None:
@@ -351,8 +353,12 @@ class TroupeClient(commands.AutoShardedBot):
         await self.troupe.retention.channel_gone(payload.thread_id)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
-        """A listener failed."""
-        log.exception("%s failed (reference %s)", event_method, new_reference())
+        """A listener failed. Whoever spoke to the bot just then is told so."""
+        number = new_reference()
+        log.exception("%s failed (reference %s)", event_method, number)
+        message = args[0] if args else None
+        if isinstance(message, discord.Message) and is_spoken_to(message, self.identity):
+            self.troupe.notices.trouble(message_place(message), number, reply_to=message.id)
 
 
 def _raise_if_final(problem: Exception) -> None:

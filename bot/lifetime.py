@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Final, NoReturn
 
+from bot.last_resort import last_resort
+
 _log = logging.getLogger(__name__)
 
 DRAIN_S: Final = 10.0
@@ -91,7 +93,7 @@ async def _until_stopped(main: Callable[[], Coroutine[object, object, int]], dea
         deadline.start()
         task.cancel()
 
-    with _handling(stop):
+    with _handling(stop), last_resort():
         try:
             code = await task
         except asyncio.CancelledError:

@@ -114,6 +114,11 @@ def spoken_text(message: discord.Message, speaker: str | None = None) -> str:
     return with_notes(text, [*_notes(message, speaker or message.author.display_name)])
 
 
+def is_spoken_to(message: discord.Message, identity: Identity) -> bool:
+    """Whether somebody speaks to the bot itself: in a direct message, or by mentioning it."""
+    return is_heard(message, identity) and _addresses(message, identity)
+
+
 def _addresses(message: discord.Message, identity: Identity) -> bool:
     if message.guild is None and not getattr(message.channel, "guild_id", None):
         return True  # a direct message speaks to nobody else

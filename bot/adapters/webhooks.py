@@ -67,6 +67,7 @@ class DiscordMessenger:
         self._client = client
         self._read = read
         self._picture = picture
+        self._pictures: set[asyncio.Task[str | None]] = set()
         self._webhooks = webhooks
         self._busy_pause_s = busy_pause_s
         self._session: aiohttp.ClientSession | None = None
@@ -273,11 +274,21 @@ class DiscordMessenger:
 
     async def _picture_soon(self, persona: Persona) -> str | None:
         """The picture, if it is there soon: a first upload must not hold an answer back for long."""
-        task = asyncio.ensure_future(self._picture(persona))
+        task = asyncio.create_task(self._picture_or_none(persona), name=f"picture of {persona.id}")
+        self._pictures.add(task)
+        task.add_done_callback(self._pictures.discard)
         try:
             async with asyncio.timeout(PICTURE_WAIT_S):
                 return await asyncio.shield(task)
         except TimeoutError:
+            return None
+
+    async def _picture_or_none(self, persona: Persona) -> str | None:
+        try:
+            return await self._picture(persona)
+        except Exception:
+            # A picture is no reason to stay silent, and nobody may be waiting for it any more.
+            log.exception("The picture of persona %s could not be brought", persona.id)
             return None
 
     # ------------------------------------------------------------ reading

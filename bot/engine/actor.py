@@ -74,17 +74,34 @@ Answer = Callable[[RunningReply, "PlaceActor"], Awaitable[None]]
 """Makes a reply, commits it through `PlaceActor.do` and delivers it; runs as the actor's child task."""
 
 
+class Stumbled(Protocol):
+    """Tells the place that something failed in a way nobody foresaw."""
+
+    def __call__(self, place: Place, number: str, *, reply_to: int | None = None) -> None: ...
+
+
+def in_silence(place: Place, number: str, *, reply_to: int | None = None) -> None:
+    """Tells nobody; the log holds it."""
+
+
 class PlaceActor:
     """Owns one place. `tell` and `do` may be called from anywhere on the loop; order of arrival is kept."""
 
     def __init__(
-        self, place: Place, *, conduct: Conduct, answer: Answer, retire: Callable[[PlaceActor], None]
+        self,
+        place: Place,
+        *,
+        conduct: Conduct,
+        answer: Answer,
+        retire: Callable[[PlaceActor], None],
+        stumbled: Stumbled = in_silence,
     ) -> None:
         self.place = place
         self.state = PlaceState(place)
         self._conduct = conduct
         self._make_answer = answer
         self._retire = retire
+        self._stumbled = stumbled
         self._mailbox: asyncio.Queue[_Message] = asyncio.Queue()
         self._missed = False
         self._loaded = False
@@ -172,7 +189,10 @@ class PlaceActor:
                 self._missed = True
                 self._nudge_after(RETRY_SECONDS)
             else:
-                log.exception("Place %s could not handle an event (ref %s)", self.place.id, reference())
+                number = reference()
+                log.exception("Place %s could not handle an event (ref %s)", self.place.id, number)
+                if isinstance(message, _Told) and message.event and not message.event.backfilled:
+                    self._stumbled(self.place, number, reply_to=message.event.message_id)
 
     async def _handle(self, message: _Message) -> None:
         match message:
@@ -227,6 +247,9 @@ class PlaceActor:
                 raise
         except Exception:
             # The edge of the reply's task: `answer` tells the member; this is what it could not handle.
-            log.exception("A reply in place %s failed (ref %s)", self.place.id, reference())
+            number, ids = reference(), reply.request.answers[-1].message_ids
+            log.exception("A reply in place %s failed (ref %s)", self.place.id, number)
+            if not reply.committed:
+                self._stumbled(self.place, number, reply_to=ids[-1] if ids else None)
         finally:
             self._mailbox.put_nowait(_Finished(reply))

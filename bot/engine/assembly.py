@@ -246,12 +246,13 @@ def assemble(parts: Parts) -> Troupe:
         on_stream=parts.on_stream,
         now=now,
     )
-    places.use(conduct, conversation.answer)
+    places.use(conduct, conversation.answer, notices.trouble)
     journal = Journal(
         turns=store.turns,
         live=live,
         tell=places.tell,
         trouble=trouble,
+        stumbled=notices.trouble,
         read_missed=lambda: jobs.start(troupe.read_missed(), name="read what found no room"),
     )
     notes = Service(jobs, summariser.run, name="summariser")

@@ -25,11 +25,11 @@ from bot.engine.explaining import Explainer, Trace
 from bot.engine.gathering import Gathered, Gatherer
 from bot.engine.guarding import Guard, ReplyHeldBack
 from bot.engine.health import ModelHealth
-from bot.engine.jobs import reference
+from bot.engine.jobs import beside, logged, reference
 from bot.engine.judging import ECHOED, EMPTY, REPEAT, Made, better, judge, livelier, voices_of
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
-from bot.engine.notices import Notices
+from bot.engine.notices import UNEXPECTED, Notices
 from bot.engine.paid_calls import Call, PaidCalls
 from bot.engine.samples import becomes_one
 from bot.engine.slots import Priority
@@ -56,9 +56,6 @@ _UNAVAILABLE = "*{name} cannot answer right now: the language model does not res
 _MISCONFIGURED = (
     "*{name} cannot answer: the bot's language model is misconfigured. "
     "Its owner finds the details in the log (reference {reference}).*"
-)
-_UNEXPECTED = (
-    "*Something went wrong; nothing is lost. The bot's owner finds it in the log (reference {reference}).*"
 )
 
 
@@ -162,7 +159,7 @@ class Conversation:
         except Exception:
             number = reference()
             log.exception("A reply in place %s failed (ref %s)", request.place.id, number)
-            await self._instead(reply, actor, _UNEXPECTED.format(reference=number))
+            await self._instead(reply, actor, UNEXPECTED.format(reference=number))
         else:
             self._health.answered(trace.model)
             rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
@@ -203,12 +200,9 @@ class Conversation:
             self._notices.hint(request.place, text, reply_to=_message(request), quiet=quiet)
 
     async def _with_typing(self, reply: RunningReply, trace: Trace) -> Spoken:
-        place = reply.request.place
-        typing = asyncio.create_task(self._type(reply.request), name=f"typing in {place.id}")
-        try:
+        name = f"typing in {reply.request.place.id}"
+        async with beside(logged(self._type(reply.request), name), name=name):
             return await self._make(reply, trace)
-        finally:
-            typing.cancel()
 
     async def _type(self, request: ReplyRequest) -> None:
         while True:

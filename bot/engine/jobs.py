@@ -57,7 +57,7 @@ class Jobs:
         if self._closing:
             work.close()
             raise RuntimeError("no new work while closing")
-        task = asyncio.create_task(self._watched(work, name), name=name)
+        task = asyncio.create_task(logged(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -108,19 +108,6 @@ class Jobs:
                 wait = patience
             await asyncio.sleep(wait)
 
-    async def _watched(self, work: Coroutine[object, object, object], name: str) -> object:
-        try:
-            return await work
-        except asyncio.CancelledError:
-            raise
-        except StorageError as problem:
-            log.warning("%s failed: %s", name, problem)
-            return None
-        except Exception:
-            # The edge of a task that nobody awaits: logged here or nowhere.
-            log.exception("%s failed (ref %s)", name, reference())
-            return None
-
     async def settled(self, within: float) -> None:
         """Wait until all running work has ended by itself, for at most `within` seconds."""
         if self._tasks and within > 0:
@@ -134,6 +121,18 @@ class Jobs:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def logged(work: Coroutine[object, object, object], name: str) -> object:
+    """Do `work` and log its failure, which goes no further: the edge of a task that nobody awaits."""
+    try:
+        return await work
+    except StorageError as problem:
+        log.warning("%s failed: %s", name, problem)
+        return None
+    except Exception:
+        log.exception("%s failed (ref %s)", name, reference())
+        return None
 
 
 class Service:

@@ -10,6 +10,7 @@ from bot.core.events import Event, MessageEdited, MessagePosted, MessagesDeleted
 from bot.core.reading import kind_of
 from bot.core.stores import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.types import LiveScene, TurnDraft, TurnKind
+from bot.engine.actor import Stumbled, in_silence
 from bot.engine.jobs import reference
 from bot.engine.live import LiveScenes
 from bot.engine.storage_trouble import StorageTrouble
@@ -66,6 +67,7 @@ class Journal:
         tell: Tell,
         trouble: StorageTrouble,
         read_missed: Callable[[], object],
+        stumbled: Stumbled = in_silence,
     ) -> None:
         """`read_missed` has the channels read of which a message found no room."""
         self._turns = turns
@@ -73,6 +75,7 @@ class Journal:
         self._tell = tell
         self._trouble = trouble
         self._read_missed = read_missed
+        self._stumbled = stumbled
         self._overflown = False
         self._waiting: list[Heard] = []
         self._wake = asyncio.Event()
@@ -128,10 +131,14 @@ class Journal:
                 outcomes = iter(await self._commit([entry for entry, _ in batch if not callable(entry)]))
                 del self._waiting[: len(batch)]
                 for entry, event in batch:
-                    if callable(entry):
-                        entry()
-                    else:
-                        self._tell(_place_id(entry), next(outcomes), event)
+                    try:
+                        if callable(entry):
+                            entry()
+                        else:
+                            self._tell(_place_id(entry), next(outcomes), event)
+                    except Exception:
+                        # What one place cannot take must not keep all that was heard from the others.
+                        self._failed("What was heard could not be passed on", entry)
             self._idle.set()
             if self._overflown:
                 self._overflown = False
@@ -151,7 +158,7 @@ class Journal:
             except Exception:
                 # One event that breaks the store must not stop all that come after it.
                 if len(entries) == 1:
-                    log.exception("An event could not be stored (ref %s): %r", reference(), type(entries[0]))
+                    self._failed("An event could not be stored", entries[0])
                     return [None]
                 return [outcome for entry in entries for outcome in await self._commit([entry])]
             else:
@@ -162,6 +169,13 @@ class Journal:
         said = {event.place.id: event for _, event in self._waiting if event and not event.backfilled}
         for event in said.values():
             self._trouble.tell(event.place, reply_to=event.message_id)
+
+    def _failed(self, what: str, entry: JournalEntry | Callable[[], None]) -> None:
+        number = reference()
+        log.exception("%s (ref %s): %r", what, number, type(entry))
+        place = self._live.place(entry.draft.place_id) if isinstance(entry, PostEntry) else None
+        if isinstance(entry, PostEntry) and place is not None:
+            self._stumbled(place, number, reply_to=entry.draft.message_ids[-1])
 
     async def flushed(self) -> None:
         """Return when everything submitted so far is committed."""

@@ -18,6 +18,12 @@ QUIET = timedelta(minutes=30)
 """The same hint is not given again in a place before this has passed."""
 KEPT = timedelta(days=1)
 """For so long it is known which hints were given."""
+UNEXPECTED = (
+    "*Something went wrong; nothing is lost. The bot's owner finds it in the log (reference {reference}).*"
+)
+TROUBLE = "*Something went wrong here. The bot's owner finds it in the log (reference {reference}).*"
+TROUBLE_QUIET = timedelta(minutes=5)
+"""Of what went wrong unexpectedly, a place is told once in this time: one fault often brings many."""
 NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
 ASLEEP = "The personas are asleep: a moderator stopped all replies. `/persona wake` brings them back."
 AGE_RESTRICTED = (
@@ -55,6 +61,12 @@ class Notices:
         self._given = {old: when for old, when in self._given.items() if now - when < KEPT}
         self._given[place.id, text] = now
         self.plain(place, text, reply_to=reply_to)
+
+    def trouble(self, place: Place, number: str, *, reply_to: int | None = None) -> None:
+        """Say that something failed in a way nobody foresaw; the log holds it under this reference."""
+        if not self.given(place, TROUBLE, within=TROUBLE_QUIET):
+            self._given[place.id, TROUBLE] = self._now()
+            self.plain(place, TROUBLE.format(reference=number), reply_to=reply_to)
 
     def given(self, place: Place, text: str, *, within: timedelta) -> bool:
         """Whether this hint was given here lately."""

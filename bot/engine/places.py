@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from bot.core.events import MessagePosted
 from bot.core.stores import JournalOutcome
 from bot.core.types import Place
-from bot.engine.actor import Answer, Change, Conduct, PlaceActor, T
+from bot.engine.actor import Answer, Change, Conduct, PlaceActor, Stumbled, T, in_silence
 from bot.engine.jobs import Jobs
 from bot.engine.live import LiveScenes
 from bot.engine.state import PlaceState
@@ -22,11 +22,11 @@ class Places:
         self._live = live
         self._jobs = Jobs()
         self._actors: dict[int, PlaceActor] = {}
-        self._parts: tuple[Conduct, Answer] | None = None
+        self._parts: tuple[Conduct, Answer, Stumbled] | None = None
 
-    def use(self, conduct: Conduct, answer: Answer) -> None:
-        """Set what the actors do; once, before the first message."""
-        self._parts = (conduct, answer)
+    def use(self, conduct: Conduct, answer: Answer, stumbled: Stumbled = in_silence) -> None:
+        """Set what the actors do, and how they tell a place of a failure; once, before the first message."""
+        self._parts = (conduct, answer, stumbled)
 
     def tell(self, place_id: int, outcome: JournalOutcome, event: MessagePosted | None) -> None:
         """Hand a committed event to its place."""
@@ -99,8 +99,8 @@ class Places:
         if actor is None:
             if self._parts is None:
                 raise RuntimeError("Places.use comes before the first message")
-            conduct, answer = self._parts
-            actor = PlaceActor(place, conduct=conduct, answer=answer, retire=self._retired)
+            conduct, answer, stumbled = self._parts
+            actor = PlaceActor(place, conduct=conduct, answer=answer, retire=self._retired, stumbled=stumbled)
             self._actors[place.id] = actor
             self._jobs.start(actor.run(), name=f"place {place.id}")
         return actor
