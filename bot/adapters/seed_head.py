@@ -74,7 +74,7 @@ class SeededScorer:
 async def fitted(encoder: Encoder, folder: Path) -> EmotionHead:
     """A head for this encoder, made of the seed sentences and stored under `folder`; nothing on the event
     loop takes long. SearchIndexError or SettingsError when the encoder fails."""
-    languages, lines = await asyncio.to_thread(seeds)
+    languages, lines = await asyncio.to_thread(seeds, SEEDS)
     vectors = await encoder.embed_passages([line.text for line in lines])
     fit = await asyncio.to_thread(fit_seeds, vectors, lines, languages)
     path = seed_head_path(folder, encoder.id)
