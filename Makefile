@@ -5,10 +5,10 @@ PYTHON ?= $(shell sh scripts/find-python)
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run console doctor test check fix
+.PHONY: help setup setup-dev run console doctor test slow-callbacks check fix
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Make .venv and install what the bot needs
 	@$(PYTHON) scripts/setup.py
@@ -27,6 +27,10 @@ doctor: setup ## Test the settings, the models, the database and the disk (pytho
 
 test: setup-dev ## Run all tests
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+slow-callbacks: setup-dev ## Run the tests that use an event loop, and fail where our code holds it for over 100 ms
+	@PYTHONASYNCIODEBUG=1 $(BIN)/python -m pytest -q -p tests.slow_callbacks -p no:randomly \
+		tests/adapters tests/engine tests/cogs
 
 check: setup-dev ## Lint, format and types
 	$(BIN)/python -m ruff check .
