@@ -93,7 +93,7 @@ class LexicalIndex:
 
     def query_tokens(self, text: str) -> list[str]:
         """Return the distinct tokens to search for, cut as the index cuts its texts."""
-        return query_tokens(text, self._forms.stem, self._forms.small)
+        return self._forms.query_tokens(text)
 
     def add(
         self,
@@ -111,7 +111,7 @@ class LexicalIndex:
         """
         if self.replace(memory_id, key):
             return
-        words = tokens(key, self._forms.stem)
+        words = self._forms.tokens(key)
         self._postings.append(words)
         row = self._rows.append(memory_id, len(words), place_id, audience_id)
         if previous_id is not None:
@@ -122,7 +122,7 @@ class LexicalIndex:
         row = self._rows.row_of(memory_id)
         if row is None:
             return False
-        words = tokens(key, self._forms.stem)
+        words = self._forms.tokens(key)
         self._postings.clear(row)
         self._postings.fill(row, words)
         self._rows.resize(row, len(words))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
+from bot.core.date_words import date_words
 from bot.core.languages import UNKNOWN, function_words
-from bot.core.tokens import FUNCTION_WORDS, Stem, english_stem
+from bot.core.tokens import FUNCTION_WORDS, MONTHS, Stem, english_stem, fold, query_tokens, tokens
 
 PREFIX: Final = 5
 """Letters that are kept of a word in a language without a stemmer: most endings are shorter than the rest."""
@@ -15,10 +16,26 @@ PREFIX: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class WordForms:
-    """`stem` cuts a folded word, the same way in texts and queries; `small` words are left out of queries."""
+    """`stem` cuts a folded word, the same way in texts and queries; `small` words are left out of queries.
+
+    `months` gives the English names of the language's own, under which keys hold the days of texts.
+    """
 
     stem: Stem = english_stem
     small: frozenset[str] = FUNCTION_WORDS
+    months: Mapping[str, str] = field(default_factory=dict)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens of a text, in order."""
+        return tokens(text, self.stem)
+
+    def query_tokens(self, text: str) -> list[str]:
+        """Return the distinct tokens to search for; of a month that is named, its English name too."""
+        found = query_tokens(text, self.stem, self.small)
+        if self.months:
+            words = tokens(text, stem=False)
+            found += [self.stem(self.months[word]) for word in words if word in self.months]
+        return list(dict.fromkeys(found))
 
 
 ENGLISH: Final = WordForms()
@@ -41,7 +58,9 @@ def word_forms(language: str, stemmer_of: StemmerOf = no_stemmers) -> WordForms:
     if language in {UNKNOWN, "en"}:
         return ENGLISH
     stem = english_stem if language in _LETTERS else stemmer_of(language)
-    return WordForms(stem or prefix, FUNCTION_WORDS | function_words(language))
+    months = date_words(language).months.split()
+    names = {fold(own): english for own, english in zip(months, MONTHS, strict=False) if fold(own) != english}
+    return WordForms(stem or prefix, FUNCTION_WORDS | function_words(language), names)
 
 
 def prefix(word: str) -> str:

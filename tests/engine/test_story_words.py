@@ -153,3 +153,10 @@ async def test_what_is_being_read_ends_with_the_words(texts: Texts) -> None:
     (task,) = [task for task in asyncio.all_tasks() if task.get_name().startswith("read the words")]
     await asyncio.gather(task, return_exceptions=True)
     assert task.cancelled()
+
+
+async def test_a_month_is_found_by_its_name_in_the_storys_language(texts: Texts, words: StoryWords) -> None:
+    texts.tell(*[TALK["de"]] * 25)
+    texts.kept[7] = replace(texts.kept[7], created_at=NOON - timedelta(days=60))
+    assert (await found(words, "Was war im März?"))[0] == 7
+    assert 7 not in await found(words, "Was war im Mai?")
