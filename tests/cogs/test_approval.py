@@ -54,7 +54,7 @@ async def test_a_members_persona_waits_until_a_moderator_approves_it(played: Pla
     assert await played.moderator.autocomplete("scene start", played.channel, option="persona") == []
     refused = await (await wendy.click(request(played), "Approve")).answer()
     assert "is for a moderator" in refused.content
-    await (await played.moderator.click(request(played), "Approve")).acked()
+    await (await played.moderator.click(request(played), "Approve")).answer()
     async with asyncio.timeout(5):
         while not await played.troupe.personas.all(played.guild.id):
             await asyncio.sleep(0.01)
@@ -80,7 +80,7 @@ async def test_the_buttons_work_after_a_restart(discord_server: DiscordServer, t
         await made(played, await writer(played))
         asked, guild, moderator = request(played), played.guild, played.moderator
     async with open_played(discord_server, tmp_path) as again:
-        await (await moderator.click(asked, "Approve")).acked()
+        await (await moderator.click(asked, "Approve")).answer()
         async with asyncio.timeout(5):
             while not await again.troupe.personas.all(guild.id):
                 await asyncio.sleep(0.01)
