@@ -13,12 +13,13 @@ from pydantic import SecretStr
 from bot.adapters.chat_model import OpenAIChatModel
 from bot.adapters.lance_index import LanceIndex
 from bot.adapters.local_model import BUNDLED_QUIRKS, LocalModel
+from bot.adapters.seed_head import who_reads
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX
 from bot.data_lock import AlreadyOwned, owned
 from bot.encoders import AnyEncoder, encoder_of
 from bot.environment import ENV_FILE
-from bot.errors import TroupeError
+from bot.errors import HeadFileError, TroupeError
 from bot.fallbacks import Fallback
 from bot.part_checks import database_rows, encoder_row, index_row, model_row
 from bot.self_check import Row, State, failed, ok, simple_rows
@@ -68,12 +69,17 @@ async def _local_rows(settings: Settings) -> AsyncGenerator[Row]:
     async with encoder, aclosing(_data_rows(settings, encoder)) as rows:
         async for row in rows:
             yield row
-        yield await encoder_row(encoder, _sent_away(settings))
+        yield await encoder_row(encoder, _more_of(settings, encoder.id))
 
 
-def _sent_away(settings: Settings) -> str:
+def _more_of(settings: Settings, encoder_id: str) -> str:
+    """Who reads feelings from its vectors, and where texts go if they leave this machine."""
     host = settings.embedding_host
-    return f"; texts that are remembered or searched for go to {host}" if host else ""
+    away = f"; texts that are remembered or searched for go to {host}" if host else ""
+    try:
+        return f"; {who_reads(encoder_id, settings.data_dir)}{away}"
+    except HeadFileError as problem:
+        return f"; {problem}{away}"
 
 
 async def _data_rows(settings: Settings, encoder: AnyEncoder) -> AsyncGenerator[Row]:

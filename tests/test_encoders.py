@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import openai  # noqa: F401 - loaded before any test counts its seconds
 import pytest
 
 from bot import check
 from bot.adapters.embedder import ThreadedEncoder
 from bot.adapters.embedding_server import ServedEncoder
+from bot.adapters.emotion_head import EmotionHead, head_path
+from bot.adapters.seed_head import seed_head_path
 from bot.encoders import encoder_of
 from bot.errors import SettingsError
 from bot.part_checks import encoder_row
@@ -81,12 +85,25 @@ def test_what_is_missing_is_said(environ: dict[str, str], told: str) -> None:
 async def test_the_check_says_where_texts_go_and_what_is_wrong(model_server: ModelServer) -> None:
     settings = load(LLM, SERVED, {"EMBEDDING_BASE_URL": model_server.url})
     async with encoder_of(settings) as encoder:
-        row = await encoder_row(encoder, check._sent_away(settings))
+        row = await encoder_row(encoder, check._more_of(settings, encoder.id))
     assert row.state is State.OK
     assert "openai:embed-3, 8 dimensions" in row.text
+    assert "a head for feelings is fitted at the first start" in row.text
     assert row.text.endswith("texts that are remembered or searched for go to 127.0.0.1")
     model_server.set_script("embedding", lambda _: Fail(401, {"error": {"message": "bad key"}}))
     async with encoder_of(settings) as encoder:
         row = await encoder_row(encoder)
     assert row.state is State.FAILED
     assert "EMBEDDING_MODEL=openai:embed-3" in row.text
+
+
+def test_the_check_says_who_reads_feelings(tmp_path: Path) -> None:
+    settings = load({"DATA_DIR": str(tmp_path)})
+    assert check._more_of(settings, "minilm-l6-v2:384:0") == "; feelings are read by a head trained for it"
+    fitted = seed_head_path(tmp_path, "st:other")
+    head = EmotionHead.load("minilm-l6-v2:384:0")
+    assert head is not None
+    head.write(fitted)
+    assert check._more_of(settings, "st:other").endswith("fitted here from seed sentences")
+    head_path(tmp_path, "st:other").write_bytes(b"no head")
+    assert "holds no emotion head" in check._more_of(settings, "st:other")

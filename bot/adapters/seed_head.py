@@ -84,6 +84,15 @@ async def fitted(encoder: Encoder, folder: Path) -> EmotionHead:
     return head
 
 
+def who_reads(encoder_id: str, folder: Path) -> str:
+    """Which head reads feelings from this encoder's vectors, in words for the bot's owner."""
+    if EmotionHead.load(encoder_id, folder) is not None:
+        return "feelings are read by a head trained for it"
+    if _stored(folder, encoder_id) is not None:
+        return "feelings are read by a head fitted here from seed sentences"
+    return "a head for feelings is fitted at the first start"
+
+
 def seeds(folder: Path = SEEDS) -> tuple[list[str], list[LabelledLine]]:
     """The language and the sentence of each seed; the files are named after their languages."""
     languages: list[str] = []

@@ -63,7 +63,7 @@ class Health:
     async def lines(self) -> list[HealthLine]:
         """Language model, embedding model, index, notes, what the server does not support, and the disk."""
         waiting = await self._memories.count_to_index(self._encoder.id)
-        encoder = f"{self._encoder.id} is ready" if self._encoder.ready else "still loading; words serve"
+        encoder = f"{self._encoder.id} is ready" if self._encoder.ready else "not ready; words serve"
         turns = self._summariser.waiting
         lines = [
             HealthLine("database", not self._trouble.failure, self._trouble.failure or "takes what is said"),
