@@ -1,12 +1,16 @@
-"""The models of the settings, put together for real: a server that is down, others behind it, and the way back."""
+"""The models of the settings, put together: a server that is down, others behind it, the way back, prices."""
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 import bot.check
+from bot.adapters.sql_store import open_store
+from bot.core.spending import Price
+from bot.language_models import LanguageModels
 from bot.settings import Settings
 from tests.cases.in_process import feast, lay, running
 from tests.connected import eventually
@@ -66,3 +70,27 @@ async def test_the_self_check_tries_each_of_them(
     rows = [str(await bot.check._fallback_row(settings, one, 1)) for one in settings.llm_fallbacks]
     assert rows[0].startswith("ok       fallback 1       small answered")
     assert rows[1].startswith("warning  fallback 1       No connection")
+
+
+async def test_the_cheaper_model_prices_and_ceilings_are_those_of_the_settings(tmp_path: Path) -> None:
+    settings = Settings(
+        llm_base_url=NOBODY,
+        llm_model="big",
+        llm_cheap_model="small",
+        llm_price_input=3,
+        llm_price_output=15,
+        llm_cheap_price_output=0.5,
+        daily_cost=2.5,
+        monthly_tokens=1000,
+        context_tokens=4096,
+        currency="€",
+    )
+    async with open_store(tmp_path / "test.sqlite3") as store, AsyncExitStack() as stack:
+        spending = (await LanguageModels.open(settings, store, stack)).spending
+        plain = settings.model_copy(update={"llm_cheap_model": None})
+        without = (await LanguageModels.open(plain, store, stack)).spending
+    assert spending.cheap is not None
+    assert (spending.cheap.model.name, spending.cheap.price) == ("small", Price(3, 0.5))
+    assert (spending.price, spending.background_price) == (Price(3, 15), Price(3, 15))
+    assert [limit.most for limit in spending.ceilings] == [1000, 2_500_000]
+    assert (spending.currency, spending.priced, without.cheap) == ("€", True, None)
