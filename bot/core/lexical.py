@@ -32,6 +32,15 @@ K1: Final = 1.2
 B: Final = 0.75
 SITTING: Final = timedelta(hours=6)
 
+FEW, MANY = 2, 5
+"""From so many words of a query on a match in one of them, or in two, may be chance."""
+LONE: Final = 0.05
+"""What is left of the score of a match in one word: enough to be found where nothing else is."""
+PAIR: Final = 0.5
+"""What is left of one in two words."""
+TELLING: Final = 0.4
+"""The share of the ceiling from which no match is chance: one word that is nearly all of the query."""
+
 DENSE: Final = 16
 """A word held by more than one row in sixteen is counted over all rows at once."""
 SPARSE: Final = 400
@@ -167,6 +176,7 @@ class LexicalIndex:
         if total:
             for word in dict.fromkeys(query):
                 found.add(self._postings.of(word))
+            found.doubt()
         return WordScores(self._rows, found)
 
 
@@ -183,6 +193,9 @@ class _Search:
         self.own = np.zeros(len(self.visible), dtype=np.float32)
         self.context = np.zeros(len(self.visible), dtype=np.float32)
         self._counts = np.zeros(len(self.visible), dtype=np.float32)
+        self._words = 0
+        self._met = np.zeros(len(self.visible), dtype=np.uint16)
+        self._met_context = np.zeros(len(self.visible), dtype=np.uint16)
         self._before, self._after = np.append(rows.before(), NONE), np.append(rows.after(), NONE)
         self._second = self._after.take(self._after)
         self._ceiling = self._ceiling_context = 0.0
@@ -192,6 +205,7 @@ class _Search:
 
     def add(self, posting: tuple[Rows, Floats] | None) -> None:
         """Add one word of the query; a word that no visible row holds only raises the ceilings."""
+        self._words += 1
         if posting is None:
             self._raise_ceilings(1, 1)
             return
@@ -206,6 +220,24 @@ class _Search:
         weight, weight_context = self._raise_ceilings(len(rows), int(np.count_nonzero(around)))
         self.own[rows] += weight * counts / (counts + self._norm[rows])
         self.context[wide] += weight_context * around / (around + self._norm_context[wide])
+        self._met[rows] += 1
+        self._met_context[wide] += around > 0
+
+    def doubt(self) -> None:
+        """Lower the scores of rows that share so few of several words that chance explains it.
+
+        In a short story every word is rare, so frequency cannot tell: "What broke while you were outside?"
+        has nothing to do with a knock from outside.
+        """
+        for score, met, ceiling in (
+            (self.own, self._met, self._ceiling),
+            (self.context, self._met_context, self._ceiling_context),
+        ):
+            doubtful = score < TELLING * ceiling
+            if self._words >= FEW:
+                score[doubtful & (met == 1)] *= LONE
+            if self._words >= MANY:
+                score[doubtful & (met == 2)] *= PAIR
 
     def ceilings(self) -> tuple[float, float]:
         """Return the highest score that own words and context can come near to; never 0."""

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+FELT_BY_QUESTION = 0.5
 _UNRELATED = math.sqrt(2.0)
 
 
@@ -124,11 +125,15 @@ def _d_sem(candidate: Candidate) -> float:
 
 
 def _weight(query: Query, weight: float) -> float:
-    """Return 0 where there is no feeling to go by: the emotion unknown, or the mood about flat."""
+    """Return 0 where there is no feeling to go by: the emotion unknown, or the mood about flat. A question
+    names what it wants, whatever the mood: half the weight is left there."""
     if query.emotion is None:
         return 0.0
     mood = query.emotion if query.mood is None else query.mood
-    return 0.0 if emotion.is_flat(mood) else min(max(weight, 0.0), LARGEST_WEIGHT)
+    if emotion.is_flat(mood):
+        return 0.0
+    share = FELT_BY_QUESTION if is_question(query.text) else 1.0
+    return share * min(max(weight, 0.0), LARGEST_WEIGHT)
 
 
 def _by_reference(

@@ -12,6 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.core.lexical import (
+    FEW,
+    LONE,
+    MANY,
+    PAIR,
+    TELLING,
     LexicalHits,
     LexicalIndex,
     date_words,
@@ -26,7 +31,7 @@ WHEN = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
 def plain_bm25(docs: dict[int, list[str]], query: list[str]) -> tuple[dict[int, float], float]:
-    """BM25 as the textbook has it, document by document."""
+    """BM25 as the textbook has it, document by document, and our doubt in what may be chance."""
     total = len(docs)
     average = sum(map(len, docs.values())) / total
     ceiling, scores = 0.0, dict.fromkeys(docs, 0.0)
@@ -38,7 +43,16 @@ def plain_bm25(docs: dict[int, list[str]], query: list[str]) -> tuple[dict[int, 
             count = doc.count(word)
             if count:
                 scores[number] += 2.2 * idf * count / (count + 1.2 * (0.25 + 0.75 * len(doc) / average))
+    for number, doc in docs.items():
+        if scores[number] < TELLING * ceiling:
+            scores[number] *= of_chance(len(set(query)), len(set(query) & set(doc)))
     return scores, ceiling
+
+
+def of_chance(asked: int, met: int) -> float:
+    if met == 1 and asked >= FEW:
+        return LONE
+    return PAIR if met == 2 and asked >= MANY else 1.0
 
 
 def by_id(hits: LexicalHits) -> dict[int, tuple[float, float]]:
@@ -108,6 +122,25 @@ def test_the_best_stand_first_and_the_limit_holds() -> None:
 def test_a_share_of_the_ceiling_is_low_for_a_weak_match() -> None:
     hits = story(TEXTS).search(["bread", "unicorn", "castl", "king"], limit=1)
     assert float(hits.bm25[0] / hits.ceiling) < 0.4
+
+
+def test_a_match_in_one_word_of_several_counts_as_chance_and_is_still_found() -> None:
+    texts = [*TEXTS, "the knight left the cave in the autumn rain", "rain fell on the old mill"]
+    index = story(texts)
+    query = ["knight", "cave", "rain"]
+    hits = by_id(index.search(query, limit=10))
+    both, alone = hits[len(TEXTS)][0], hits[len(TEXTS) + 1][0]
+    assert 0 < alone < 0.1 * both
+    only = by_id(index.search(["rain"], limit=10))
+    assert only[len(TEXTS) + 1][0] > 0.5 * only[len(TEXTS)][0]
+
+
+def test_one_word_that_is_nearly_all_of_the_query_is_no_chance() -> None:
+    """A rare name beside a word that everybody says."""
+    index = story([*(f"the day went by, the {n}." for n in range(30)), "Grzelda waits"])
+    hits = index.search(["grzelda", "day"], limit=3)
+    assert hits.ids[0] == 30
+    assert float(hits.bm25[0] / hits.ceiling) > TELLING
 
 
 def test_what_was_found_by_other_means_is_returned_too() -> None:

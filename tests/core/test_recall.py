@@ -132,6 +132,13 @@ def test_without_a_mood_feeling_has_no_weight(query: Query) -> None:
     assert {item.weight for item in ranked} == {0.0}
 
 
+def test_a_question_names_what_it_wants_and_is_answered_with_less_feeling() -> None:
+    settings = RecallSettings(emotion_weight=0.3)
+    asked, remarked = Query("Who was it?", emotion=SAD), Query("I miss them.", emotion=SAD)
+    assert rank(felt_pool(), asked, settings)[0].weight == pytest.approx(0.15)
+    assert rank(felt_pool(), remarked, settings)[0].weight == pytest.approx(0.3)
+
+
 def test_the_weight_setting_is_bounded() -> None:
     settings = RecallSettings(emotion_weight=7)
     assert rank(felt_pool(), Query("x", emotion=SAD), settings)[0].weight == 0.5
