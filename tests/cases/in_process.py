@@ -59,6 +59,18 @@ class OpenEncoder(Protocol):
     async def __aexit__(self, *_: Any) -> None: ...
 
 
+class NoFeelings:
+    """A scorer that never has a head: to fit one to words as vectors would take a second of every test."""
+
+    ready = False
+
+    def __init__(self, **_: object) -> None:
+        """Takes what a scorer takes."""
+
+    async def prepare(self) -> None:
+        """Fit nothing."""
+
+
 @dataclass
 class InProcess:
     """Both servers, and the bot as a task: the same assembly as `python -m bot`, with an encoder of ours."""
@@ -93,6 +105,7 @@ class InProcess:
         """Point discord.py at our Discord, and the assembly at our encoder and clock."""
         self.discord.patch(self._patch)
         self._patch.setattr(bot.app, "encoder_of", lambda _: self.encoder)
+        self._patch.setattr(bot.app, "SeededScorer", NoFeelings)
         self._patch.setattr(bot.app, "now", self.clock)
         self._patch.setattr(bot.serving, "TroupeClient", self._make_client)
         self._patch.setattr(bot.serving, "open_app", self._open_app)
