@@ -128,7 +128,9 @@ class Conduct:
         state.pending = []
         reply = state.reply if state.reply and state.reply.wanted else None
         being_answered = {turn.id for turn in reply.request.answers} if reply else set()
-        for turn in await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN):
+        unanswered = await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN)
+        state.loaded_to = max((turn.id for turn in (*newest, *unanswered)), default=0)
+        for turn in unanswered:
             if turn.id not in being_answered:
                 await self._addressing.consider(state, turn)
 
@@ -156,7 +158,7 @@ class Conduct:
         scene = state.scene
         if scene is None or turn.scene_id != scene.id:
             return
-        if any(known.id == turn.id for known in state.window):
+        if 0 < turn.id <= state.loaded_to or any(known.id == turn.id for known in state.window):
             return  # the load that woke this actor had read it already
         self._append(state, turn)
         self._words.read_soon(scene.story_id)

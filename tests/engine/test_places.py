@@ -66,3 +66,17 @@ async def test_a_place_whose_reply_is_being_made_stays_awake(tmp_path: Path) -> 
         gate.set()
         await stage.quiet()
         assert stage.messenger.texts() == ["At last."]
+
+
+async def test_a_question_that_leaves_the_window_at_once_is_answered_once(tmp_path: Path) -> None:
+    """More was said than a window holds before the place woke, as after a long stop."""
+    async with open_stage(tmp_path, {"reply": ["At the mill.", "Twice."]}, context_tokens=1024) as stage:
+        await stage.scene(await stage.persona())
+        await asleep(stage)
+        stage.say("Mira, where is the cat?")
+        for number in range(100):
+            stage.say(f"Line {number}.")
+        await asleep(stage)
+        assert stage.messenger.texts() == ["At the mill."]
+        (prompt,) = stage.model.of("reply")
+        assert prompt.messages[-1].content.count("where is the cat?") == 1
