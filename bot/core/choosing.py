@@ -58,17 +58,20 @@ def choose(
     shown_texts: Sequence[tuple[str, str]] = (),
     cooling: Collection[int] = (),
     most: int = 20,
+    wordings: Wordings | None = None,
 ) -> Choice:
     """Fill the budget (in tokens, as `cost` counts them) from the best on, at most `most` memories.
 
     Left away are memories that the window shows (by id, or by (speaker, text) in `shown_texts`), those
     that rest (`cooling`; pass none when a member asks), and repetitions: of two texts that say the same
     the newer stands, in the better one's place. Texts that differ in a number never count as the same.
+    `wordings` may know some of the texts already.
     """
     taken: list[Recalled] = []
     left_out: list[Recalled] = []
     spent = 0
-    for item in _distinct([item for item in ranked if item.memory_id not in cooling], shown, shown_texts):
+    rested = [item for item in ranked if item.memory_id not in cooling]
+    for item in _distinct(rested, shown, shown_texts, wordings or Wordings()):
         price = cost(item)
         if len(taken) < most and spent + price <= budget:
             taken.append(item)
@@ -82,17 +85,20 @@ def choose(
 
 
 def _distinct(
-    ranked: Sequence[Recalled], shown: Collection[int], shown_texts: Sequence[tuple[str, str]]
+    ranked: Sequence[Recalled],
+    shown: Collection[int],
+    shown_texts: Sequence[tuple[str, str]],
+    wordings: Wordings,
 ) -> Sequence[Recalled]:
     """Return the ranked memories without repetitions."""
-    visible, kept, stems = _Wordings(), _Wordings(), _Stems()
+    visible, kept = _Seen(), _Seen()
     for speaker, text in shown_texts:
-        visible.add(_wording(speaker, text, stems))
+        visible.add(wordings.of(speaker, text))
     items: list[Recalled] = []
     for item in ranked[:_LOOKED_AT]:
         if item.memory_id in shown:
             continue
-        wording = _wording(item.speaker, item.text, stems)
+        wording = wordings.of(item.speaker, item.text)
         if visible.repeated_by(wording) is not None:
             continue
         same = kept.repeated_by(wording)
@@ -105,7 +111,7 @@ def _distinct(
     return items
 
 
-class _Wordings:
+class _Seen:
     """Wordings in order. Of thousands of pairs only those are compared that share one of their longest words
     or all of their text: no others can repeat each other.
 
@@ -133,6 +139,21 @@ class _Wordings:
     def _note(self, place: int) -> None:
         for mark in self._wordings[place].marks:
             self._holding[mark].append(place)
+
+
+class Wordings:
+    """What texts say, word by word: made once for each, and before it is needed where there is time."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], _Wording] = {}
+        self._stems = _Stems()
+
+    def of(self, speaker: str, text: str) -> _Wording:
+        """Return how a speaker's text compares with others."""
+        known = self._known.get((speaker, text))
+        if known is None:
+            known = self._known[speaker, text] = _wording(speaker, text, self._stems)
+        return known
 
 
 class _Stems(dict[str, str]):

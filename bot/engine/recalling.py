@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import reduce
 
 from bot.core.candidates import Query, Recalled, RecallSettings
-from bot.core.choosing import Choice, choose
+from bot.core.choosing import Choice, Wordings, choose
 from bot.core.mood import Mood, current, query_emotion
 from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Scope
 from bot.core.query_context import blended, context_of
@@ -35,6 +35,8 @@ from bot.errors import SearchIndexError
 log = logging.getLogger(__name__)
 
 QUERY_CHARACTERS = 1000
+_AT_ONCE = 8
+"""Texts looked at between two looks at the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ class Recaller:
     async def recall(self, wanted: Wanted, asking: Asking) -> Recollection:
         """The memories for a reply, in order of time, within the token budget."""
         async with beside(self._felt(wanted, asking), name="search by mood") as felt:
-            meant, worded = await asyncio.gather(asking.meant, asking.worded)
+            wordings = await _wordings(wanted, asking)
+            worded, meant = await asking.worded, await asking.meant
             heard = self._heard(meant)
             emotion = query_emotion(wanted.mood, heard)
             by_feeling = emotion if wanted.settings.strategy is Strategy.EMOTION_FIRST else None
@@ -158,7 +161,7 @@ class Recaller:
                 asking.text, pool.ceiling, pool.ceiling_context, emotion=emotion, mood=current(wanted.mood)
             )
             newer, partly = await self._newer(pool.memories, worded.scopes)
-            choice = self._choose(wanted, pool, query, newer)
+            choice = self._choose(wanted, pool, query, newer, wordings)
             known = {**pool.memories, **{memory.id: memory for memory in newer.values()}}
             return Recollection(
                 choice=choice,
@@ -213,23 +216,27 @@ class Recaller:
     async def _worded(self, scene: Scene, persona_id: int, text: str) -> FoundByWords:
         """What the words find in the story, in the persona's own past, which it brings into every story, and
         in stories of other channels that a moderator linked to this one."""
-        own = _scope(scene, await self._memories.audiences_with(persona_id))
-        past, shared = await asyncio.gather(self._past(persona_id, own), self._shared(own))
-        here, before, *elsewhere = await asyncio.gather(
-            *(self._worded_in(scope, text) for scope in (own, past, *shared))
+        audiences, _ = await asyncio.gather(
+            self._memories.audiences_with(persona_id), self._searcher.read(scene.story_id)
         )
-        return FoundByWords(here, before, tuple(elsewhere))
+        own = _scope(scene, audiences)
+        here, past, elsewhere = await asyncio.gather(
+            self._worded_in(own, text, is_read=True),
+            self._worded_before(persona_id, own, text),
+            self._worded_elsewhere(own, text),
+        )
+        return FoundByWords(here, past, elsewhere)
 
-    async def _worded_in(self, scope: Scope, text: str) -> Worded:
-        return await self._searcher.worded(scope, text, keys=self._encoder.ready)
+    async def _worded_in(self, scope: Scope, text: str, *, is_read: bool = False) -> Worded:
+        return await self._searcher.worded(scope, text, keys=self._encoder.ready, is_read=is_read)
 
-    async def _past(self, persona_id: int, own: Scope) -> Scope:
-        """Where the persona's past is; a scope of nothing when it has none."""
+    async def _worded_before(self, persona_id: int, own: Scope, text: str) -> Worded:
         scope = await self._pasts.scope(persona_id, own.audience_ids) if self._pasts else None
-        return scope or replace(own, audience_ids=())
+        return await self._worded_in(scope or replace(own, audience_ids=()), text)
 
-    async def _shared(self, scope: Scope) -> list[Scope]:
-        return await self._sharing.scopes(scope.place_id, scope.audience_ids) if self._sharing else []
+    async def _worded_elsewhere(self, own: Scope, text: str) -> tuple[Worded, ...]:
+        scopes = await self._sharing.scopes(own.place_id, own.audience_ids) if self._sharing else []
+        return tuple(await asyncio.gather(*(self._worded_in(scope, text) for scope in scopes)))
 
     async def _felt(self, wanted: Wanted, asking: Asking) -> Mapping[int, Memory]:
         """What feels like the mood, where something may come to mind by itself."""
@@ -275,7 +282,9 @@ class Recaller:
             found = await self._memories.by_ids(missing)
             known |= {one.id: one for one in found if any(is_inside(one, scope) for scope in scopes)}
 
-    def _choose(self, wanted: Wanted, pool: Pool, query: Query, newer: Mapping[int, Memory]) -> Choice:
+    def _choose(
+        self, wanted: Wanted, pool: Pool, query: Query, newer: Mapping[int, Memory], wordings: Wordings
+    ) -> Choice:
         ranked = rank(pool.candidates, query, wanted.settings, self._stats)
         self._stats = observe(pool.candidates, query, self._stats)
         shown = {turn.id for turn in wanted.shown}
@@ -284,10 +293,30 @@ class Recaller:
             budget=wanted.settings.tokens,
             cost=wanted.cost,
             shown=[memory.id for memory in pool.memories.values() if _visible(memory, shown)],
-            shown_texts=[(turn.speaker, turn.text) for turn in wanted.shown[-60:]],
+            shown_texts=_shown_texts(wanted),
             cooling=() if is_question(query.text) else wanted.cooling,
             most=wanted.settings.most,
+            wordings=wordings,
         )
+
+
+def _shown_texts(wanted: Wanted) -> list[tuple[str, str]]:
+    return [(turn.speaker, turn.text) for turn in wanted.shown[-60:]]
+
+
+async def _wordings(wanted: Wanted, asking: Asking) -> Wordings:
+    """Of the texts that the window shows and those that words find: made while the encoder works."""
+    made = Wordings()
+    for speaker, text in _shown_texts(wanted):
+        made.of(speaker, text)
+    worded = await asking.worded
+    for number, memory in enumerate(worded.here.memories.values()):
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+        if asking.meant.done():
+            break
+        made.of(memory.speaker, memory.text)
+    return made
 
 
 def _aside(wanted: Wanted, found: Mapping[int, Memory], choice: Choice) -> Memory | None:

@@ -54,7 +54,11 @@ class Searcher:
         self._index = index
         self._words = words
 
-    async def worded(self, scope: Scope, text: str, *, keys: bool) -> Worded:
+    async def read(self, story_id: int) -> None:
+        """Take in what is new in a story; `worded` can then be told so."""
+        await self._words.read(story_id)
+
+    async def worded(self, scope: Scope, text: str, *, keys: bool, is_read: bool = False) -> Worded:
         """What the words find, with their `keys` when there will be a vector to compare them with."""
         if not scope.audience_ids:
             return Worded(scope)
@@ -64,6 +68,7 @@ class Searcher:
             place_id=scope.place_id,
             audiences=scope.audience_ids,
             limit=BY_WORDS,
+            is_read=is_read,
         )
         ids = hits.ids.tolist()
         memories, vectors = await asyncio.gather(

@@ -61,11 +61,14 @@ class StoryWords:
         place_id: int,
         audiences: Collection[int],
         limit: int,
+        is_read: bool = False,
     ) -> tuple[LexicalHits, WordScores]:
-        """The best memories by words, and the scores of all; the story is read first where needed."""
+        """The best memories by words, and the scores of all. What is new in the story is read first, unless
+        the caller has just had it read."""
         story = self._story(story_id)
         async with story.lock:
-            await self._catch_up(story_id, story)
+            if not is_read or not len(story.index):
+                await self._catch_up(story_id, story)
             return await self._in_thread(
                 _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit
             )
@@ -75,18 +78,24 @@ class StoryWords:
         story = self._stories.get(story_id)
         return story.language if story else UNKNOWN
 
+    async def read(self, story_id: int) -> None:
+        """Take in what is new in the story."""
+        story = self._story(story_id)
+        async with story.lock:
+            await self._catch_up(story_id, story)
+
     def read_soon(self, story_id: int) -> None:
         """Begin to read the story, unless it is known: the first search then need not wait for all of it."""
         if story_id not in self._stories:
-            task = asyncio.create_task(self._read(story_id), name=f"read the words of story {story_id}")
+            task = asyncio.create_task(
+                self._try_to_read(story_id), name=f"read the words of story {story_id}"
+            )
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
 
-    async def _read(self, story_id: int) -> None:
-        story = self._story(story_id)
+    async def _try_to_read(self, story_id: int) -> None:
         try:
-            async with story.lock:
-                await self._catch_up(story_id, story)
+            await self.read(story_id)
         except StorageError as problem:
             log.warning("The words of story %s are read when they are searched: %s", story_id, problem)
 

@@ -19,7 +19,8 @@ from bot.adapters.sql_store.whole_statements import connect
 from bot.errors import StorageError
 
 _log = logging.getLogger(__name__)
-_READERS = 3
+_READERS = 5
+"""So many reads go on at once: a reply begins with about ten."""
 _BUSY_MS = 5000
 _NO_BEGIN = "troupe_no_begin"
 _PRAGMAS = (
