@@ -96,11 +96,9 @@ def assemble(parts: Parts) -> Troupe:
         silent=silence.surely_covers,
         now=now,
     )
-
-    def wake_indexer() -> None:
-        indexer.wake()
-
-    pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=wake_indexer)
+    pasts = Pasts(
+        store=store.pasts, memories=store.memories, words=words, wake_indexer=lambda: indexer.wake()
+    )
     recent = RecentVectors()
     sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
     recaller = Recaller(
