@@ -96,21 +96,7 @@ def assemble(parts: Parts) -> Troupe:
         silent=silence.surely_covers,
         now=now,
     )
-    pasts = Pasts(
-        store=store.pasts, memories=store.memories, words=words, wake_indexer=lambda: indexer.wake()
-    )
     recent = RecentVectors()
-    sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
-    recaller = Recaller(
-        sharing=sharing,
-        recent=recent,
-        pasts=pasts,
-        memories=store.memories,
-        index=parts.index,
-        encoder=parts.encoder,
-        scorer=parts.scorer,
-        words=words,
-    )
 
     def felt(place_id: int, feelings: list[Feeling]) -> None:
         actor = places.awake(place_id)
@@ -126,6 +112,18 @@ def assemble(parts: Parts) -> Troupe:
         felt=felt,
         erase_bytes=store.erase_bytes,
         now=now,
+    )
+    pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=indexer.wake)
+    sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
+    recaller = Recaller(
+        sharing=sharing,
+        recent=recent,
+        pasts=pasts,
+        memories=store.memories,
+        index=parts.index,
+        encoder=parts.encoder,
+        scorer=parts.scorer,
+        words=words,
     )
 
     async def take_notes(state: PlaceState, notes: Scratchpad) -> None:
