@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,7 +17,7 @@ from bot.core.rewrite import REWRITE_SCHEMA, Refused, Rewrite, parse_emotions, p
 from bot.core.spending import Payer
 from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.templates import Prompts
-from bot.core.types import NOBODY, Place, Scene, Scratchpad, Turn
+from bot.core.types import NOBODY, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.drafting import Reading, drafts, pointed, sources_of
@@ -45,6 +45,8 @@ MOST_TURNS = 60
 FEWEST_TURNS = 4
 MOST_REFUSALS = 6
 """After so many unusable answers, each over fewer turns, the oldest turns are covered without new notes."""
+MOST_SCORINGS = 5
+"""After so many failed calls for the feelings of the same turns those that the small head gave stay."""
 
 
 @dataclass(slots=True)
@@ -60,9 +62,17 @@ class _Due:
     refusals: int = 0
     """How often in a row the answer over the oldest turns could not be used."""
     busy: bool = False
+    unscored: list[int] = field(default_factory=list)
+    """Turns whose feelings the model has still to tell."""
+    scorings: int = 0
+    """How often in a row it did not."""
 
     def when(self) -> datetime:
         """The moment from which it may be worked on."""
+        return self.not_before if self.unscored else self.notes_when()
+
+    def notes_when(self) -> datetime:
+        """The moment from which the notes may be rewritten."""
         wait = timedelta() if self.uncovered >= ENOUGH_TURNS else PATIENCE
         return max(self.since + wait, self.not_before)
 
@@ -116,7 +126,7 @@ class Summariser:
         """So many turns of the scene are uncovered now."""
         due = self._due.get(scene_id)
         if uncovered == 0:
-            if due is not None and not due.busy:
+            if due is not None and not due.busy and not due.unscored:
                 del self._due[scene_id]
         elif due is None:
             self._due[scene_id] = _Due(place, scene_id, uncovered, self._now(), self._now())
@@ -171,7 +181,10 @@ class Summariser:
     async def _attempt(self, due: _Due) -> None:
         due.busy = True
         try:
-            await self._rewrite(due)
+            if due.unscored:
+                await self._score(due)
+            if due.uncovered and due.notes_when() <= self._now():
+                await self._rewrite(due)
         except GiveWay:
             due.not_before = self._now() + timedelta(seconds=1)
         except ContextOverflow as problem:
@@ -188,7 +201,7 @@ class Summariser:
             log.exception("Notes of scene %s could not be rewritten (ref %s)", due.scene_id, number)
         finally:
             due.busy = False
-            if due.uncovered == 0:
+            if due.uncovered == 0 and not due.unscored:
                 self._due.pop(due.scene_id, None)
 
     def _too_long(self, due: _Due, problem: ContextOverflow) -> None:
@@ -249,7 +262,8 @@ class Summariser:
             answer = Rewrite(before.lines, replaced=(), facts=(), emotions={}, triggers=())
         await self._keep(due, reading, before, answer, read)
         if self._score_emotions:
-            await self._score(due, scene, reading.roster, read)
+            due.unscored += [turn.id for turn in read]
+            await self._score(due)
         if await self._reflector.reflect(
             scene, reading.cast, partial(self._ask, due, scene), room=self._rooms.of(self._model.name)
         ):
@@ -300,9 +314,15 @@ class Summariser:
         await self._feel(scene, answer.emotions)
         self._wake_indexer()
 
-    async def _score(self, due: _Due, scene: Scene, roster: Roster, read: Sequence[Turn]) -> None:
-        """The paper's way: a call of its own that reasons and scores each text."""
-        left = list(read)
+    async def _score(self, due: _Due) -> None:
+        """The paper's way: a call of its own that reasons and scores each text. What fails is asked again
+        later, some times."""
+        scene = await self._scenes.get(due.scene_id)
+        left = [turn for turn in await self._turns.by_ids(due.unscored) if turn.text] if scene else []
+        due.unscored = [turn.id for turn in left]
+        if scene is None or not left:
+            return
+        roster = Roster.of(await self._cast(scene), await self._members(scene))
         while left:
             prompt = emotion_prompt(
                 left,
@@ -311,11 +331,33 @@ class Summariser:
                 context_tokens=self._rooms.of(self._model.name),
                 count=self._model.count_tokens,
             )
-            completion = await self._ask(due, scene, prompt, "emotion", None)
-            if completion is None or not prompt.turns:
+            if due.scorings >= MOST_SCORINGS or not prompt.turns:
+                log.info("Scene %s: %s turns keep the feelings of the small head", scene.id, len(left))
+                due.unscored, due.scorings = [], 0
                 return
-            await self._feel(scene, parse_emotions(completion.text, ids=[turn.id for turn in prompt.turns]))
+            if not await self._scored(due, scene, prompt):
+                return
             left = left[len(prompt.turns) :]
+            due.unscored = [turn.id for turn in left]
+
+    async def _scored(self, due: _Due, scene: Scene, prompt: MemoryPrompt) -> bool:
+        """One such call; False when it is to be repeated later."""
+        due.scorings += 1
+        try:
+            completion = await self._ask(due, scene, prompt, "emotion", None)
+        except GiveWay:
+            due.scorings -= 1
+            raise
+        if completion is None:
+            due.scorings -= 1
+            return False
+        found = parse_emotions(completion.text, ids=[turn.id for turn in prompt.turns])
+        if not found:
+            self._failed(due, "the model told no feelings")
+            return False
+        due.scorings, due.failures, self.failure = 0, 0, ""
+        await self._feel(scene, found)
+        return True
 
     async def _feel(self, scene: Scene, emotions: Mapping[int, Vector]) -> None:
         """The model's numbers replace the head's, in the store and in the index."""
@@ -328,9 +370,14 @@ class Summariser:
         await self._index.set_emotions(scene.space_id, by_memory)
 
     async def _reading(self, scene: Scene, turns: Sequence[Turn]) -> Reading:
-        found = [await self._personas.get(persona_id) for persona_id in scene.cast]
-        cast = tuple(persona for persona in found if persona is not None)
-        members = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
+        cast, members = await self._cast(scene), await self._members(scene)
         speakers = (*(Speaker(NOBODY, persona.name, persona.id) for persona in cast), *members)
         known = await self._known_facts.near(scene, turns)
         return Reading(scene, Roster.of(cast, members), cast, speakers, known)
+
+    async def _cast(self, scene: Scene) -> tuple[Persona, ...]:
+        found = [await self._personas.get(persona_id) for persona_id in scene.cast]
+        return tuple(persona for persona in found if persona is not None)
+
+    async def _members(self, scene: Scene) -> list[Speaker]:
+        return [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
