@@ -307,7 +307,7 @@ class Conversation:
             sampling=sampling,
             cheaper=request.cheaper,
         )
-        task.reply.waits()
+        task.reply.waits(lambda: self._crowd.is_elsewhere(call.payer))
         completion = await self._calls.complete(
             call, priority=Priority.REPLY, timed=task.asking(), on_text=self._watch(task)
         )

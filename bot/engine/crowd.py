@@ -101,6 +101,11 @@ class Crowd:
         floods = [self._rates.floods(payer.space_id, member_id) for member_id in payer.member_ids]
         return bool(floods) and all(floods)
 
+    def is_elsewhere(self, payer: Payer) -> bool:
+        """Whether everybody whom a reply answers has others in the making as well."""
+        making = [self._making[payer.space_id, member_id] for member_id in payer.member_ids]
+        return bool(making) and min(making) > 1
+
     def member(self, payer: Payer) -> int:
         """For whom a reply stands in line: of those it answers, the one who asks for least; 0 for nobody."""
         return min(

@@ -106,20 +106,28 @@ class RunningReply:
     changed: Told = Told()
     """What was edited or deleted since the gathering began."""
     yields: bool = False
-    """Whether it is made anew when others ask: it still waits for the language model, or answers a flood."""
+    """Whether it is made anew when others ask: it answers nobody but who asks far too often."""
     nudge: Callable[[], None] = lambda: None
     """Has the place look whether somebody else should come before or with it."""
+    elsewhere: Callable[[], bool] | None = None
+    """While it waits for the model: whether those whom it answers wait in other channels as well."""
 
-    def waits(self) -> None:
+    def waits(self, elsewhere: Callable[[], bool]) -> None:
         """Its prompt is made; from now on it waits for the model."""
-        self.yields = True
+        self.elsewhere = elsewhere
         self.nudge()
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Its turn has come: what comes now is answered after it."""
-        self.yields = False
+        """Its turn has come."""
+        self.elsewhere = None
         yield
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether somebody else who asks should not have to wait for it."""
+        asks_everywhere = self.elsewhere is not None and self.elsewhere()
+        return self.wanted and not self.committed and (self.yields or asks_everywhere)
 
     def gathering(self) -> None:
         """What the prompt tells is read from now on: what changed before is known."""
@@ -196,10 +204,10 @@ class PlaceState:
         return tuple(sorted(taken, key=lambda one: (one.turn.created_at, one.turn.id)))
 
     def regroup(self) -> None:
-        """A reply that waits for the model is made anew when others ask meanwhile: whoever has many replies
-        waiting elsewhere must not have their own channel wait with them."""
+        """A reply that gives way is made anew when others ask: whoever has many replies waiting elsewhere
+        must not have this channel wait with them."""
         reply = self.reply
-        if reply is None or not reply.yields or not reply.wanted or reply.committed:
+        if reply is None or not reply.gives_way:
             return
         answered = {address.turn.owner_id for address in reply.addresses}
         if any(address.turn.owner_id not in answered for address in self.pending):

@@ -201,7 +201,8 @@ async def until_waiting(stage: Stage, place: Place, answers: int) -> None:
         while True:
             actor = stage.troupe.places.awake(place.id)
             reply = actor.state.reply if actor else None
-            if reply is not None and reply.wanted and reply.yields and len(reply.addresses) == answers:
+            waits = reply is not None and reply.wanted and reply.elsewhere is not None
+            if reply is not None and waits and len(reply.addresses) == answers:
                 return
             await asyncio.sleep(0.005)
 
@@ -249,21 +250,27 @@ async def test_when_too_many_are_in_the_making_one_notice_says_so(tmp_path: Path
         assert len(stage.messenger.said) == 3
 
 
-async def test_a_reply_that_waits_for_the_model_takes_in_who_asks_meanwhile(tmp_path: Path) -> None:
+async def test_who_asks_everywhere_keeps_no_channel_waiting_with_them(tmp_path: Path) -> None:
     gate = asyncio.Event()
     async with open_stage(tmp_path, gate=gate, concurrency=1) as stage:
         await rooms(stage, "Mira")
         stage.say("Mira, hello from Bob.", by=BOB, place=ROOMS[0])
         await until_asked(stage.model, 1)
+        stage.say("Mira, hello from Alice, as well.", by=ALICE, place=ROOMS[2])
+        await until_waiting(stage, ROOMS[2], 1)
         stage.say("Mira, hello from Alice.", by=ALICE, place=ROOMS[1])
         await until_waiting(stage, ROOMS[1], 1)
         stage.say("Mira, hello from Caro.", by=CARO, place=ROOMS[1])
         await until_waiting(stage, ROOMS[1], 2)
         gate.set()
-        for room in ROOMS[:2]:
+        for room in ROOMS[:3]:
             await stage.quiet(room)
-        assert len(stage.model.of("reply")) == 2
-        last = stage.model.of("reply")[1].messages[-1].content
+        assert len(stage.model.of("reply")) == 3
+        (last,) = [
+            asked
+            for asked in (prompt.messages[-1].content for prompt in stage.model.of("reply"))
+            if "hello from Caro" in asked
+        ]
         assert last.index("hello from Alice") < last.index("hello from Caro")
         assert len(stage.messenger.texts(ROOMS[1])) == 1
 
@@ -299,3 +306,24 @@ async def test_a_reply_to_one_who_does_not_flood_is_not_given_up(tmp_path: Path)
         gate.set()
         await stage.quiet(ROOMS[0])
         assert len(stage.messenger.said) == 2
+
+
+async def test_in_one_channel_a_reply_keeps_its_place_in_the_line(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with open_stage(tmp_path, gate=gate, concurrency=1) as stage:
+        await rooms(stage, "Mira")
+        stage.say("Mira, hello from Bob.", by=BOB, place=ROOMS[0])
+        await until_asked(stage.model, 1)
+        stage.say("Mira, hello from Alice.", by=ALICE, place=ROOMS[1])
+        await until_waiting(stage, ROOMS[1], 1)
+        first = stage.troupe.places.awake(ROOMS[1].id)
+        assert first is not None
+        waiting = first.state.reply
+        stage.say("Mira, hello from Caro.", by=CARO, place=ROOMS[1])
+        await heard(stage, ROOMS[1])
+        await asyncio.sleep(0.05)
+        assert first.state.reply is waiting
+        gate.set()
+        for room in ROOMS[:2]:
+            await stage.quiet(room)
+        assert len(stage.messenger.texts(ROOMS[1])) == 2
