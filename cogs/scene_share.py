@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import discord
 from discord import app_commands
 from discord.ext import commands
 
+from bot.errors import UserFacing
 from cogs.answers import Asked, say, think
 from cogs.audit import note
 from cogs.names import here
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from bot.core.types import Place
     from bot.engine.sharing import Feed
     from bot.engine.troupe import Troupe
+
+
+_ONLY_IN_A_SERVER: Final = "Only the channels of a server can share what is remembered in them."
 
 
 class ChannelChoice(app_commands.Transformer):
@@ -53,8 +57,10 @@ class SceneShareCommands(commands.Cog):
     async def share(self, interaction: Asked, channel: Chosen) -> None:
         """One way; personas still know only what they witnessed."""
         await think(interaction)
-        await require_in(interaction, self._troupe.options, channel)
         place = here(interaction)
+        if not place.guild_id:
+            raise UserFacing(_ONLY_IN_A_SERVER)
+        await require_in(interaction, self._troupe.options, channel)
         await self._troupe.trust.sharing.share(place, channel.id, by=interaction.user.id)
         await note(self._troupe, interaction, "scene share", f"<#{channel.id}> feeds <#{place.id}>")
         await say(

@@ -190,7 +190,10 @@ async def test_c18_every_command_answers_in_a_direct_message(table: Table, runni
         if command["type"] != 1 or 1 not in (command.get("contexts") or [0, 1]):
             continue
         for path, options in _leaves(command["name"], command.get("options") or []):
-            given = {one["name"]: _sample(one) for one in options if one.get("required")}
+            needed = [one for one in options if one.get("required")]
+            if any(one["type"] == 7 for one in needed):
+                continue  # Discord has no channel of a server to offer there
+            given = {one["name"]: _sample(one) for one in needed}
             used = await anna.slash(path, home, options=given)
             kind = await used.acked()
             if kind != 9:
