@@ -33,9 +33,9 @@ async def test_the_next_server_answers_while_the_first_is_down(tmp_path: Path) -
         assert reply.content
         assert table.prompts()[-1].body["model"] == "small"
         assert "secret" not in str(table.prompts()[-1].headers), "a key goes to no other server"
-        await eventually(lambda: play.stored("SELECT 1 FROM explanations"))
+        await eventually(lambda: play.stored("SELECT 1 FROM explanations"), 30.0)
         asked = await table.moderator.context_menu("Why this reply?", reply)
-        assert "small, because big was down" in (await asked.answer(10)).content
+        assert "small, because big was down" in (await asked.answer(30)).content
         shown = await table.use("settings show", inn)
         assert "small answers" in shown
         play.check()
