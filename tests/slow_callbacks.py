@@ -120,10 +120,11 @@ class Watch:
     def _sample(self) -> None:
         while not self._ended.wait(_EVERY_S):
             moment = time.perf_counter()
-            for one in list(self._running.values()):
-                if moment - one.began >= _FROM_S and (
-                    place := our_place(sys._current_frames().get(one.thread))
-                ):
+            late = [one for one in list(self._running.values()) if moment - one.began >= _FROM_S]
+            frames = sys._current_frames() if late else {}
+            for one in late:
+                one.looks += 1
+                if place := our_place(frames.get(one.thread)):
                     one.seen[place] += 1
 
 
