@@ -143,7 +143,8 @@ async def _take_notes(store: SqlStore, scene: Scene) -> None:
 
 
 async def _index(store: SqlStore, folder: Path, space_id: int, memories: int, seed: int) -> None:
-    """As upkeep leaves a table halfway between two merges: in good order, and 75 small writes behind it."""
+    """As upkeep leaves a table halfway between two merges: in good order, and 75 small writes behind it, of
+    which the newest keys were folded together as they came."""
     encoder = make_encoder("bundled")
     head = EmotionHead.load(encoder.id)
     generator = np.random.default_rng(seed)
@@ -165,6 +166,8 @@ async def _index(store: SqlStore, folder: Path, space_id: int, memories: int, se
             done += len(waiting)
             if done == ordered:
                 await index.rewrite(space_id)
+            elif done > ordered:
+                await index.maintain()
             if done <= ordered:
                 say(f"indexed {done} of {memories} memories")
     await encoder.close()
