@@ -47,14 +47,21 @@ class Audit:
 
     async def _tell(self, place: Place, line: ModeratorAction) -> None:
         await self._options.load(place.space_id)
-        channel_id = self._options.known(place.space_id)["log_channel"]
-        if not isinstance(channel_id, int) or not channel_id:
-            return
-        target = Place(id=channel_id, guild_id=place.guild_id, name="log")
-        if self._channels.about(target).known:  # never a channel of another server
+        target = log_channel(place, self._options, self._channels)
+        if target is not None:
             self._notices.plain(target, told(line))
-        else:
-            log.warning("Server %s: its log channel %s cannot be seen", place.space_id, channel_id)
+
+
+def log_channel(place: Place, options: Options, channels: Channels) -> Place | None:
+    """The channel that the setting names, when it is one of the same server that can be seen."""
+    channel_id = options.known(place.space_id)["log_channel"]
+    if not isinstance(channel_id, int) or not channel_id:
+        return None
+    target = Place(id=channel_id, guild_id=place.guild_id, name="log")
+    if channels.about(target).known:  # never a channel of another server
+        return target
+    log.warning("Server %s: its log channel %s cannot be seen", place.space_id, channel_id)
+    return None
 
 
 def told(line: ModeratorAction) -> str:

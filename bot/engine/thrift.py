@@ -21,6 +21,7 @@ from bot.core.spending import (
 from bot.core.spending_words import key_of, tired, warned
 from bot.core.trust import Channels
 from bot.core.types import Place
+from bot.engine.audit import log_channel
 from bot.engine.limits import Limits, OverLimit
 from bot.engine.notices import Notices
 from bot.engine.options import Options
@@ -114,11 +115,9 @@ class Thrift:
     def _moderators(self, place: Place) -> Place:
         """Where moderators read: the log channel of the settings, else Discord's own for them, else where it
         happened."""
-        chosen = self._options.known(place.space_id)["log_channel"]
-        if isinstance(chosen, int) and chosen:
-            target = Place(id=chosen, guild_id=place.guild_id, name="log")
-            if self._channels.about(target).known:  # never a channel of another server
-                return target
+        chosen = log_channel(place, self._options, self._channels)
+        if chosen is not None:
+            return chosen
         own = self._channels.for_moderators(place.guild_id) if place.guild_id else 0
         return Place(id=own, guild_id=place.guild_id, name="moderators") if own else place
 
