@@ -5,7 +5,7 @@ PYTHON ?= $(shell sh scripts/find-python)
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run console doctor test slow-callbacks check fix
+.PHONY: help setup setup-dev run console doctor test slow-callbacks soak check fix
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,11 @@ test: setup-dev ## Run all tests
 slow-callbacks: setup-dev ## Run the tests that use an event loop, and fail where our code holds it for over 100 ms
 	@PYTHONASYNCIODEBUG=1 $(BIN)/python -m pytest -q -p tests.slow_callbacks -p no:randomly \
 		tests/adapters tests/engine tests/cogs
+
+soak: setup-dev ## 200 kills (kill -9), full load for a minute, two hours of talk with random faults
+	$(BIN)/python -m benchmarks crash --kills 200
+	$(BIN)/python -m benchmarks load
+	$(BIN)/python -m benchmarks soak --minutes 120
 
 check: setup-dev ## Lint, format and types
 	$(BIN)/python -m ruff check .

@@ -81,7 +81,7 @@ async def fill(
     `order` gives for each memory the position of its place; without it they take turns.
     """
     async with open_store(folder / DATABASE) as store:
-        past = await _begin(store, places, Sentences(seed))
+        past = await begin(store, places, Sentences(seed))
         await _say_everything(store, past, memories, order)
         for scene in past.scenes:
             await _take_notes(store, scene)
@@ -91,10 +91,10 @@ async def fill(
 async def prepare(folder: Path, places: Sequence[Place]) -> None:
     """Make a guild with a persona and a scene in each place, where nothing was said yet."""
     async with open_store(folder / DATABASE) as store:
-        await _begin(store, places, Sentences())
+        await begin(store, places, Sentences())
 
 
-async def _begin(store: SqlStore, places: Sequence[Place], sentences: Sentences) -> _Past:
+async def begin(store: SqlStore, places: Sequence[Place], sentences: Sentences) -> _Past:
     card = cards.new_card(
         name=PERSONA,
         description=f"{PERSONA} keeps the inn at the harbour. {sentences.next()} {sentences.next()}",

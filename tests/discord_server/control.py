@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ class Control:
             "build": self.build,
             "say": self.say,
             "burst": self.burst,
+            "crowd": self.crowd,
+            "heard": self.heard,
             "slash": self.slash,
             "messages": self.messages,
             "statistics": self.statistics,
@@ -90,14 +93,51 @@ class Control:
             await users[number % len(users)].say(channels[number % len(channels)], text)
         return {"count": count, "seconds": loop.time() - started}
 
+    async def crowd(self, wanted: dict[str, Any]) -> Any:
+        """Let members talk in many `guilds` (as `build` tells of them): `count` messages, `per_second`, every
+        one in `asking` a question to `name`; guild 0 has the share `noisy` of them. Ends when all is said."""
+        loop, chance = asyncio.get_running_loop(), random.Random(int(wanted.get("seed", 1)))
+        rate, started, questions = float(wanted["per_second"]), loop.time(), []
+        for number in range(int(wanted["count"])):
+            await asyncio.sleep(max(0.0, started + number / rate - loop.time()))
+            noisy = chance.random() < float(wanted.get("noisy", 0.0))
+            guild = wanted["guilds"][0 if noisy else chance.randrange(len(wanted["guilds"]))]
+            channel, user = chance.choice(guild["channels"]), chance.choice(guild["members"])
+            asks = number % int(wanted["asking"]) == 0
+            text = (
+                f"{wanted['name']}, #{number} please?" if asks else f"I see #{number} boats in the harbour."
+            )
+            message = await self._user(user).say(self._channel(channel), text)
+            if asks:
+                questions.append({"number": number, "id": str(message.id), "guild": guild["guild"]})
+        return {"seconds": loop.time() - started, "questions": questions}
+
+    async def heard(self, wanted: dict[str, Any]) -> Any:
+        """Return what was said through webhooks and by the bot itself: id, channel, author, text."""
+        own, found = self._server.bot_user_id, []
+        for channel in self._server.world.channels.values():
+            for message in self._server.messages(channel):
+                if message.webhook_id is not None or message.author.id == own:
+                    found.append(
+                        {
+                            "id": str(message.id),
+                            "channel": str(channel.id),
+                            "own": message.author.id == own,
+                            "text": message.content,
+                        }
+                    )
+        return found
+
     async def slash(self, wanted: dict[str, Any]) -> Any:
         """Let `user` use `command` in `channel` with `options`; returns the answer or the form's fields."""
         user, channel = self._user(wanted["user"]), self._channel(wanted["channel"])
+        began = asyncio.get_running_loop().time()
         interaction = await user.slash(wanted["command"], channel, options=wanted.get("options") or {})
         timeout = float(wanted.get("timeout", 30.0))
         if await interaction.acked(timeout) == 9:
             return {"modal": sorted((await interaction.modal()).fields)}
-        return _shown(await interaction.answer(timeout))
+        acked = asyncio.get_running_loop().time() - began
+        return {**_shown(await interaction.answer(timeout)), "acked_s": acked}
 
     async def messages(self, wanted: dict[str, Any]) -> Any:
         """Return the messages of `channel`, oldest first, the newest `limit` of them."""

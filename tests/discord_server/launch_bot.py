@@ -1,16 +1,21 @@
 """Starts the real bot in a fresh process against a loopback Discord.
 
 `python -m tests.discord_server.launch_bot [ARGUMENTS]` reads LOOPBACK_REST, LOOPBACK_GATEWAY and optionally
-LOOPBACK_CDN, and LOOPBACK_ERRORS: a file that gets one JSON line for each error the bot logs. Without
-arguments it runs `bot run`.
+LOOPBACK_CDN, LOOPBACK_ERRORS: a file that gets one JSON line for each error the bot logs, and
+LOOPBACK_TASKS: a file that holds how many tasks the bot has, every second. Without arguments it runs
+`bot run`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import logging
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 from tests.discord_server.seams import point_discord_at
@@ -32,6 +37,18 @@ def keep_errors(path: Path) -> None:
     logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
 
 
+def keep_task_count(path: Path) -> None:
+    """Write how many tasks are not done into `path`, every second, from a thread of its own."""
+
+    def count() -> None:
+        while True:
+            with contextlib.suppress(RuntimeError, OSError):  # the set changed meanwhile; the folder is gone
+                path.write_text(str(sum(not task.done() for task in list(asyncio.tasks._all_tasks))), "ascii")
+            time.sleep(1.0)
+
+    threading.Thread(target=count, daemon=True, name="task count").start()
+
+
 def main(arguments: list[str]) -> int:
     """Set the seams, then run the bot's own entry point; 78 when the addresses are missing or not local."""
     try:
@@ -45,6 +62,8 @@ def main(arguments: list[str]) -> int:
         return 78
     if os.environ.get("LOOPBACK_ERRORS"):
         keep_errors(Path(os.environ["LOOPBACK_ERRORS"]))
+    if os.environ.get("LOOPBACK_TASKS"):
+        keep_task_count(Path(os.environ["LOOPBACK_TASKS"]))
     from bot.__main__ import main as run_bot  # noqa: PLC0415 - after the seams are set
 
     return int(run_bot(arguments or ["run"]) or 0)

@@ -1,0 +1,218 @@
+"""Keeps the bot under talk and random faults, and looks whether memory, files, tasks and disk stay bounded.
+
+Faults come every few seconds: refused and cut requests, limits, lost connections and sessions, a model that
+fails, deleted webhooks, and now and then a stop or a kill. Then everything must be answered, stored once and
+indexed. What grows is compared between the first and the last third of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks._consistency import database_faults, index_faults
+from benchmarks._crowd import Crowd
+from benchmarks._encoding import say
+from benchmarks._notes import notes_for
+from tests.discord_server import BotProcess
+from tests.e2e.bot_process import Stage, Table, eventually, stage
+from tests.model_server import Behaviour, Fail, RecordedRequest, Say
+
+CHANNELS: Final = 4
+MEMBERS: Final = 40
+SETTLED_S: Final = 180.0
+RESTARTS_S: Final = 60.0
+"""A stop or a kill comes about this often."""
+SETTINGS: Final = {"EMBEDDING_MODEL": "openai:letters", "CONTEXT_TOKENS": "2048"}
+_REPLIES: Final = r"/webhooks/\d+/[^/]+$"
+
+
+def run(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return what grew, how often which fault came, and everything that went wrong (must be 0)."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0.3, help="seconds between two messages, about")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="troupe-") as folder:
+        return asyncio.run(_run(Path(folder), options))
+
+
+async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    chance = random.Random(options.seed)
+    tasks = folder / "tasks.txt"
+    async with stage(folder, env={**SETTINGS, "LOOPBACK_TASKS": str(tasks)}) as on:
+        on.model.set_script("memory", _notes)
+        table = await Table.lay(on, "Harbour")
+        channels = [table.channel(f"quay-{number}") for number in range(CHANNELS)]
+        members = [table.member(f"Member {number}") for number in range(MEMBERS)]
+        await table.persona("Mira", channels[0])
+        for channel in channels:
+            await table.scene("Feast", channel)
+        crowd = Crowd(table, channels, members, chance, pause=options.pause)
+        weather, growth = Weather(on, crowd, chance), Growth(on.bot, folder, tasks)
+        crowd.begin()
+        ends = time.monotonic() + 60 * options.minutes
+        while time.monotonic() < ends:
+            await asyncio.sleep(chance.uniform(0.5, 3.0))
+            await weather.turn()
+            growth.look()
+        on.restore()
+        await crowd.hush()
+        return await _ended(on, folder, crowd, weather, growth)
+
+
+def _notes(request: RecordedRequest) -> Behaviour:
+    return Say(notes_for(request.text, request.number), delay=0.1)
+
+
+async def _ended(on: Stage, folder: Path, crowd: Crowd, weather: Weather, growth: Growth) -> dict[str, Any]:
+    faults: list[str] = []
+    try:
+        await eventually(lambda: not _waiting(on), "everything is indexed and sent", SETTLED_S)
+    except AssertionError as problem:
+        faults.append(str(problem))
+    growth.look()
+    if await on.bot.terminate() != 0:
+        faults.append("the bot did not end with 0")
+    rows = on.stored(
+        "SELECT message_id, text FROM turns JOIN turn_messages ON turns.id = turn_id "
+        "WHERE persona_id IS NULL ORDER BY message_id"
+    )
+    faults += [f"answered twice: {one}" for one in crowd.twice()]
+    faults += crowd.stored_wrong([(int(row[0]), str(row[1])) for row in rows])
+    faults += await asyncio.to_thread(database_faults, folder)
+    faults += await asyncio.to_thread(index_faults, folder)
+    faults += [str(one) for one in on.discord.take_violations()]
+    unanswered = crowd.asked_at.keys() - crowd.answered().keys()
+    for fault in faults:
+        say(fault)
+    return {
+        "messages": len(crowd.said),
+        "questions": len(crowd.asked_at),
+        "answered": len(crowd.asked_at) - len(unanswered),
+        "notices": sum(crowd.notices().values()) - CHANNELS,
+        "model_calls": len(on.model.requests),
+        "weather": dict(weather.came),
+        **growth.figures(),
+        "faults": len(faults),
+        "first_faults": faults[:5],
+    }
+
+
+def _waiting(on: Stage) -> bool:
+    rows = on.stored(
+        "SELECT (SELECT count(*) FROM memories WHERE indexed_by IS NULL), "
+        "(SELECT count(*) FROM outbox WHERE closed_at IS NULL)"
+    )
+    return any(rows[0])
+
+
+class Weather:
+    """One random fault at a time."""
+
+    def __init__(self, on: Stage, crowd: Crowd, chance: random.Random) -> None:
+        self._on = on
+        self._crowd = crowd
+        self._chance = chance
+        self._restarted = time.monotonic()
+        self.came: Counter[str] = Counter()
+        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "sunshine": self._sunshine,
+            "refused": self._refused,
+            "cut": self._cut,
+            "limited": self._limited,
+            "connection lost": self._on.discord.gateway.drop,
+            "session lost": self._session_lost,
+            "model fails": self._model_fails,
+            "webhook deleted": self._webhook_deleted,
+        }
+
+    async def turn(self) -> None:
+        """Let something happen."""
+        if time.monotonic() - self._restarted > RESTARTS_S:
+            await self._restart()
+            return
+        name = self._chance.choice(list(self._kinds))
+        self.came[name] += 1
+        await self._kinds[name]()
+
+    async def _sunshine(self) -> None:
+        self._on.restore()
+        self._on.model.set_script("memory", _notes)
+
+    async def _refused(self) -> None:
+        status = self._chance.choice((500, 502, 503, 504, 520))
+        after = self._chance.random() < 0.5
+        self._on.discord.fail_next("POST", _REPLIES, status=status, after_effect=after)
+
+    async def _cut(self) -> None:
+        self._on.discord.reset_next("POST", _REPLIES, when=self._chance.choice(("before", "after")))
+
+    async def _limited(self) -> None:
+        html = self._chance.random() < 0.5
+        self._on.discord.limit_next("POST", _REPLIES, retry_after=0.2, html=html, via=not html)
+
+    async def _session_lost(self) -> None:
+        self._on.discord.gateway.invalid_session()
+
+    async def _model_fails(self) -> None:
+        self._on.model.set_script("memory", Fail(status=self._chance.choice((429, 500, 503))))
+
+    async def _webhook_deleted(self) -> None:
+        for webhook in self._on.discord.webhooks_of(self._chance.choice(self._crowd.channels)):
+            self._on.discord.delete_webhook(webhook)
+
+    async def _restart(self) -> None:
+        kill = self._chance.random() < 0.5
+        self.came["killed" if kill else "stopped"] += 1
+        if kill:
+            await self._on.bot.kill()
+        else:
+            await self._on.bot.terminate(40)
+        await self._on.up()
+        self._restarted = time.monotonic()
+
+
+@dataclass
+class Growth:
+    """What the process and the folder hold."""
+
+    bot: BotProcess
+    folder: Path
+    tasks: Path
+    taken: list[tuple[float, ...]] = field(default_factory=list)
+    """MiB resident, open files, threads, tasks, MB on disk."""
+
+    def look(self) -> None:
+        """Note it now, while the bot runs."""
+        if not self.bot.running:
+            return
+        process = Path(f"/proc/{self.bot.pid}")
+        status = dict(
+            line.split(":", 1) for line in (process / "status").read_text("ascii").splitlines() if ":" in line
+        )
+        files = len(list((process / "fd").iterdir()))
+        disk = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()) / 1e6
+        tasks = int(self.tasks.read_text("ascii") or 0) if self.tasks.exists() else 0
+        resident = int(status["VmRSS"].split()[0]) / 1024
+        self.taken.append((resident, files, int(status["Threads"]), tasks, disk))
+
+    def figures(self) -> dict[str, float]:
+        """The most in the first and in the last third."""
+        third = max(1, len(self.taken) // 3)
+        first, last = self.taken[:third], self.taken[-third:]
+        names = ("rss_mb", "open_files", "threads", "tasks", "disk_mb")
+        found: dict[str, float] = {}
+        for at, name in enumerate(names):
+            found[f"{name}_first_third"] = round(max(one[at] for one in first), 1)
+            found[f"{name}_last_third"] = round(max(one[at] for one in last), 1)
+        return found
