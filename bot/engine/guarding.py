@@ -9,6 +9,7 @@ from typing import Final
 
 from bot.core.moderation import Checked, Moderation, blocked, read_words
 from bot.core.types import Place
+from bot.engine.jobs import reference
 from bot.engine.options import Options
 from bot.errors import ModerationUnavailable, TroupeError
 
@@ -63,14 +64,16 @@ class Guard:
             async with self._gate:
                 return await self._moderation.refuses(text)
         except ModerationUnavailable as problem:
-            closed = self._options.known(place.space_id, place.id)["moderation_failure"] == "closed"
-            log.warning(
-                "Place %s: the moderation server does not answer (%s); the text is %s",
-                place.id,
-                problem,
-                "refused" if closed else "let through",
-            )
-            return closed
+            words = "Place %s: the moderation server does not answer (%s); the text is %s"
+            log.warning(words, place.id, problem, "refused" if self._closed(place) else "let through")
+        except Exception:
+            # The messages that wait behind this one must not be lost over it.
+            words = "Place %s: a text could not be checked (ref %s), it is %s"
+            log.exception(words, place.id, reference(), "refused" if self._closed(place) else "let through")
+        return self._closed(place)
+
+    def _closed(self, place: Place) -> bool:
+        return self._options.known(place.space_id, place.id)["moderation_failure"] == "closed"
 
     async def check_reply(self, place: Place, text: str) -> None:
         """ReplyHeldBack when a persona may not say this here."""

@@ -86,6 +86,26 @@ async def test_the_journal_goes_on_when_a_place_cannot_be_told(
         assert len(stage.messenger.texts()) == 1
 
 
+async def test_a_check_that_fails_loses_no_message_that_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        refuses = broken
+
+    async with open_stage(tmp_path, moderation=Broken()) as stage:
+        await stage.scene(await stage.persona())
+        await stage.troupe.options.set(TAVERN.space_id, 0, "moderation", "members")
+        stage.say("Bob sits down.")
+        stage.say("Mira, hello!")
+        await stage.troupe.trust.screening.flushed()
+        await stage.quiet()
+        assert [turn.text for turn in await stage.window()][:2] == ["Bob sits down.", "Mira, hello!"]
+        assert len(stage.messenger.texts()) == 1
+    records = [one for one in caplog.records if one.exc_info]
+    assert all("let through" in one.getMessage() and "(ref " in one.getMessage() for one in records)
+    assert len(records) == 2
+
+
 async def test_many_failures_are_told_once(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         await stage.scene(await stage.persona())
