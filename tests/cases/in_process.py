@@ -230,6 +230,12 @@ async def running(
             play.uninstall()
 
 
+async def unbounded(play: InProcess, table: Table) -> None:
+    """Let few members of the guild ask as much as many would."""
+    for option in ("member_rate", "waiting_replies"):
+        await play.app.troupe.options.set(table.guild.id, 0, option, "0")
+
+
 async def lay(play: InProcess, name: str) -> Table:
     """A guild of its own, with the short words of the end-to-end tests."""
     return await Table.lay(cast("Stage", play), name)

@@ -12,7 +12,7 @@ import pytest
 import bot.engine.conversation
 from bot.core.events import snowflake
 from bot.core.types import Place
-from tests.cases.in_process import InProcess, feast, since
+from tests.cases.in_process import InProcess, feast, since, unbounded
 from tests.discord_server import BOT_DEFAULT, Permission, ScriptedUser
 from tests.e2e.bot_process import Table, asked, echo, eventually, plain, rewriting, window
 from tests.model_server import Behaviour, Fail, RecordedRequest, Say
@@ -132,6 +132,7 @@ async def test_c11_two_at_once_get_whole_answers_one_after_the_other(table: Tabl
 
 async def test_c11_fifty_channels_do_not_hold_each_other_up(table: Table, running_bot: InProcess) -> None:
     engine, discord = running_bot.app.troupe, running_bot.discord
+    await unbounded(running_bot, table)
     mira = await engine.personas.create(table.guild.id, name="Mira", description="An innkeeper.")
     channels = [discord.add_channel(table.guild, f"room-{number}") for number in range(50)]
     people = [table.member("Anna"), table.member("Ben")]

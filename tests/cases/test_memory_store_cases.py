@@ -15,7 +15,7 @@ from bot.core.events import snowflake
 from bot.core.types import Place
 from bot.data_lock import AlreadyOwned
 from bot.errors import TroupeError
-from tests.cases.in_process import InProcess, InstantEncoder, feast, lay, running
+from tests.cases.in_process import InProcess, InstantEncoder, feast, lay, running, unbounded
 from tests.cases.notes import fill
 from tests.discord_server import Channel
 from tests.e2e.bot_process import Table, eventually, notes, plain
@@ -82,6 +82,7 @@ async def test_c39_fifty_rooms_at_once_leave_each_memory_once(tmp_path: Path) ->
     async with running(tmp_path) as play:
         table = await lay(play, "Tavern")
         anna = table.member("Anna")
+        await unbounded(play, table)
         rooms = await _rooms(play, table, 50)
         for number in range(3):
             await asyncio.gather(*(anna.say(room, f"Mira, number {number}!") for room in rooms))
