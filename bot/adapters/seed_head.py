@@ -54,6 +54,8 @@ class SeededScorer:
         SearchIndexError or SettingsError when the embedding model cannot be had.
         """
         if not self.ready:
+            self._head = await asyncio.to_thread(_stored, self._folder, self._encoder.id)
+        if not self.ready:
             self._head = await fitted(self._encoder, self._folder)
 
     async def prepare(self) -> None:

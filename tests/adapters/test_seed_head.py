@@ -129,6 +129,21 @@ async def test_a_trained_head_goes_before_a_fitted_one(tmp_path: Path) -> None:
     assert SeededScorer(encoder=encoder, folder=tmp_path).source == "head:trained"
 
 
+async def test_a_trained_head_for_other_vectors_is_passed_over_without_fitting_again(tmp_path: Path) -> None:
+    encoder = Words(24)
+    await SeededScorer(encoder=encoder, folder=tmp_path).fit()
+    fitted = EmotionHead.read(seed_head_path(tmp_path, OTHER))
+    await SeededScorer(encoder=Words(16), folder=tmp_path / "former").fit()
+    former = EmotionHead.read(seed_head_path(tmp_path / "former", OTHER))
+    EmotionHead("trained", former.weights, former.thresholds).write(head_path(tmp_path, OTHER))
+    asked = encoder.asked
+    scorer = SeededScorer(encoder=encoder, folder=tmp_path)
+    assert not scorer.ready
+    await scorer.fit()
+    assert scorer.source == fitted.source
+    assert encoder.asked == asked
+
+
 async def test_the_bundled_encoder_has_its_own_head_at_once(tmp_path: Path) -> None:
     encoder = Words(384)
     encoder.id = "minilm-l6-v2:384:0123"
