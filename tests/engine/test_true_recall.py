@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -15,21 +14,9 @@ from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.lance_index import LanceIndex
 from bot.core.types import MemoryKind
 from bot.engine import indexing
+from tests.engine.real_stage import SMALL_TALK, notes
 from tests.engine.stage import BOB, TAVERN, Stage, open_stage
 from tests.fakes import Prompt
-
-SMALL_TALK = (
-    "The soup needs salt.",
-    "Who left the cellar door open?",
-    "A cart with barrels came up from the harbour.",
-    "My boots are wet again.",
-    "Put another log on the fire, will you?",
-    "That bard sings too loud.",
-    "I will have the bread and the cheese.",
-    "The moon is nearly full tonight.",
-    "Somebody should sweep the stairs.",
-    "Rain, rain, nothing but rain this week.",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +39,6 @@ async def true_stage(folder: Path, encoder: ThreadedEncoder, **options: object) 
         open_stage(folder, index=index, encoder=encoder, context_tokens=1200, **options) as stage,
     ):
         yield stage
-
-
-def notes(**changes: object) -> str:
-    line = {"section": "place", "text": "The inn, on a rainy evening.", "turns": [1]}
-    answer = {"keep": [], "lines": [line], "facts": [], "triggers": [], "emotions": []}
-    return json.dumps({**answer, **changes})
 
 
 async def settled(stage: Stage, encoder: ThreadedEncoder) -> None:
