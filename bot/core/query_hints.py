@@ -14,7 +14,20 @@ from bot.core.tokens import MONTHS, fold
 _ASKS = re.compile(r"[?？؟]|吗\s*$|呢\s*$|か[。.]?\s*$|(?:까|나요|니|죠)[.]?\s*$")
 _ASKING_START = re.compile(
     r"\W*(?:who|whom|whose|what|when|where|which|why|how|did|do|does|is|are|was|were|has|have|had|can|could|"
-    r"would|tell me|remind me|remember when|do you remember)\b"
+    r"would|tell me|remind me|remember when|do you remember|où)\b"
+)
+_ASKING_ELSEWHERE: Final = (
+    "wo wer wen wem wann warum wieso weshalb woher wohin welche[rs]? weisst\\s+du erinnerst\\s+du "
+    "quand qui quoi comment pourquoi quelle? est-ce (?:tu\\s+)?te\\s+(?:souviens|rappelles) "
+    "donde quien cuando por\\s+que cual recuerdas te\\s+acuerdas onde quem quando qual lembras? "
+    "dove dov quando perche quale ti\\s+ricordi waar wanneer waarom gdzie kto kiedy dlaczego pamietasz "
+    "kde kdo proc nerede nereye neden hatirliyor di\\s+mana siapa kapan kenapa mengapa bagaimana apakah "
+    "где кто кого кому когда почему зачем куда откуда помнишь де хто коли чому"
+)
+"""How questions begin in other languages, folded; left out is what is also a word or name of English."""
+_ASKED_ELSEWHERE = re.compile(rf"\W*(?:{'|'.join(_ASKING_ELSEWHERE.split())})\b")
+_ASKED_INSIDE = re.compile(
+    r"哪[里裡儿兒个個]|什么|什麼|[谁誰]|怎么|何时|どこ|いつ|なぜ|어디|누구|언제|왜|무엇"
 )
 _DAY_BEFORE = r"(?:(?P<before>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
 _DAY_AFTER = r"(?:\s+(?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?"
@@ -42,7 +55,9 @@ class NamedDay:
 
 def is_question(text: str) -> bool:
     """Tell whether a message reads as a question: it then names what it wants, a remark only hints."""
-    return bool(_ASKS.search(text) or _ASKING_START.match(text.lower()))
+    if _ASKS.search(text) or _ASKING_START.match(text.lower()):
+        return True
+    return bool(_ASKED_ELSEWHERE.match(fold(text)) or _ASKED_INSIDE.search(text))
 
 
 def named_days(text: str) -> list[NamedDay]:

@@ -18,6 +18,20 @@ from bot.core.query_hints import NamedDay, is_question, named_days, named_speake
         "¿Dónde?",
         "لماذا؟",
         "Hey. Remember me?",
+        "Wo ist das Schwert",
+        "weißt du noch, wie kalt es war",
+        "où est l'épée",
+        "te souviens-tu du dragon",
+        "dónde está la espada",
+        "por qué lloras",
+        "onde está a espada",
+        "dov'è la spada",
+        "где меч",
+        "gdzie jest miecz",
+        "di mana pedangnya",
+        "剑在哪里",
+        "剣はどこ",
+        "검은 어디 있어",
     ],
 )
 def test_questions(text: str) -> None:
@@ -25,7 +39,20 @@ def test_questions(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I lost my ring.", "Somewhere, a wolf howls.", "", "Whatever. Howling winds."]
+    "text",
+    [
+        "I lost my ring.",
+        "Somewhere, a wolf howls.",
+        "",
+        "Whatever. Howling winds.",
+        "Wolf!",
+        "Come here.",
+        "Kim sits down.",
+        "Wohl kaum.",
+        "Ou alors demain.",
+        "Der König schläft.",
+        "剑在磨坊下面。",
+    ],
 )
 def test_remarks(text: str) -> None:
     assert not is_question(text)
