@@ -14,6 +14,7 @@ from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.tables import metadata
 from bot.core.spending import Entry, GroupBy, Mark, Payer, Spent
 from bot.core.stores import Recorded
+from bot.core.trust import Link, ModeratorAction
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
 
@@ -60,6 +61,7 @@ async def fill(store: SqlStore, stage: Stage) -> list[Turn]:
     await store.personas.add_sample(stage.persona.id, "Sit down, Bob.", None)
     await store.scenes.update(stage.scene.id, situation="Zanzibar arrives.")
     await know(store)
+    await moderate(store)
     await spend(store, TAVERN, stage.persona.id)
     await direct(store)
     return [first, bob, late, reply, hello]
@@ -80,6 +82,13 @@ async def know(store: SqlStore) -> None:
     async with store.write() as connection:
         for statement in statements:
             await connection.exec_driver_sql(statement)
+
+
+async def moderate(store: SqlStore) -> None:
+    """What the member did as a moderator, and what others did that names the member."""
+    await store.audit.add(ModeratorAction(9, 500, ZAN, "scene set", "situation nothing → Zanzibar arrives."))
+    await store.audit.add(ModeratorAction(9, 500, BOB, "scene start", "Zanzibar's feast"))
+    await store.links.add(Link(500, 500, 9, created_by=ZAN))
 
 
 async def direct(store: SqlStore) -> None:
@@ -145,6 +154,23 @@ async def test_no_row_byte_or_name_of_an_erased_member_is_left(
     assert erased.place_ids == (500,)
     assert await store.privacy.applied() == 5
     assert ZAN not in await store.privacy.known_members()
+
+
+async def test_what_moderators_did_stays_without_the_members_id_and_name(
+    store: SqlStore, stage: Stage
+) -> None:
+    await fill(store, stage)
+    exported = await store.privacy.export(ZAN)
+    assert [one["action"] for one in exported["what_you_did_as_a_moderator"]] == ["scene set"]
+    assert ZAN in await store.privacy.known_members()
+    await store.privacy.erase(ZAN, number=1)
+    newest, oldest = await store.audit.newest(9, 9)
+    assert (oldest.actor_id, oldest.detail) == (0, "situation nothing → somebody arrives.")
+    assert (newest.actor_id, newest.detail) == (BOB, "somebody's feast")
+    (link,) = await store.links.of_space(9)
+    assert link.created_by == 0
+    await store.privacy.erase_before(9, NOON + timedelta(days=99))
+    assert await store.audit.newest(9, 9) == []
 
 
 async def test_others_keep_what_they_said_and_what_was_made_of_it(store: SqlStore, stage: Stage) -> None:
