@@ -131,6 +131,12 @@ class LoneBot:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
 
+    def cpu_seconds(self) -> float:
+        """Processor time used so far, which does not depend on what else the machine does."""
+        assert self._process is not None
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def open_files(self) -> int:
         """How many descriptors it holds."""
         assert self._process is not None

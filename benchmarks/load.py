@@ -109,9 +109,11 @@ async def _measured(bot: LoneBot, where: City, folder: Path, options: argparse.N
     commands = asyncio.create_task(_commands(where, options.seconds), name="commands")
     count = int(options.per_second * options.seconds)
     wanted = {"guilds": where.guilds, "count": count, "per_second": options.per_second, "asking": 20}
+    used = bot.cpu_seconds()
     said = await where.do("crowd", name=PERSONA, noisy=0.1, **wanted)
     say(f"{count} messages in {said['seconds']:.0f} s")
-    ended, acked = time.monotonic(), await commands
+    ended, used = time.monotonic(), bot.cpu_seconds() - used
+    acked = await commands
     figures |= await _answers(where, said["questions"])
     figures["indexed_after_s"] = round(await _indexed(folder, ended), 1)
     for task in beside:
@@ -119,6 +121,7 @@ async def _measured(bot: LoneBot, where: City, folder: Path, options: argparse.N
     await asyncio.gather(*beside, return_exceptions=True)
     figures |= {
         "said_per_s": round(count / said["seconds"], 1),
+        "cpu_ms_per_message": round(1000 * used / count, 2),
         "stored_p50_ms": round(_part(watch.delays, 0.5) * 1000),
         "stored_p95_ms": round(_part(watch.delays, 0.95) * 1000),
         "acknowledged_p95_s": round(_part(acked, 0.95), 2),

@@ -28,7 +28,7 @@ from bot.engine.assembly import assemble
 from bot.engine.conversation import OnStream
 from bot.engine.health import HealthLine
 from bot.engine.jobs import Jobs
-from bot.engine.parts import Parts
+from bot.engine.parts import LONG_AGO, Parts
 from bot.engine.troupe import Troupe
 from bot.language_models import LanguageModels
 from bot.settings import Settings
@@ -36,6 +36,8 @@ from bot.settings import Settings
 log = logging.getLogger(__name__)
 
 DATABASE = "troupe.sqlite3"
+RESTORED = "restored_at"
+"""The stored value that tells when a backup was put in place."""
 INDEX = "lancedb"
 
 
@@ -90,6 +92,7 @@ async def open_app(
                 moderation=_moderation(settings, stack),
                 channels=channels or NoChannels(age_restricted=console),
                 ledger=ledger,
+                answers_after=await _answers_after(store),
                 remove_copies=lambda: asyncio.to_thread(aside.remove_all, settings.data_dir),
                 prompts=prompts.load(),
                 chat=models.replies,
@@ -140,6 +143,11 @@ def _moderation(settings: Settings, stack: AsyncExitStack) -> OpenAIModeration |
     )
     stack.push_async_callback(moderation.aclose)
     return moderation
+
+
+async def _answers_after(store: SqlStore) -> datetime:
+    restored = await store.settings.value(RESTORED)
+    return datetime.fromisoformat(restored) if restored else LONG_AGO
 
 
 async def _load(encoder: AnyEncoder, troupe: Troupe) -> None:

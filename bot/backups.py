@@ -15,7 +15,7 @@ from bot import disk
 from bot.adapters import aside, backup_file, privacy_ledger
 from bot.adapters.sql_store.copying import check_copy, copy_database, fold_log
 from bot.adapters.sql_store.migrate import upgrade
-from bot.app import DATABASE, INDEX, now
+from bot.app import DATABASE, INDEX, RESTORED, now
 from bot.data_lock import owned
 from bot.errors import StorageError
 from bot.forgetting import eraser_alone
@@ -115,8 +115,9 @@ async def restore(settings: Settings, source: Path) -> int:
         finally:
             await asyncio.to_thread(aside.remove, incoming)
         waiting = screen.waiting("Forgetting again whoever asked for it since")
-        async with waiting, eraser_alone(settings, copies_too=False) as (eraser, _):
+        async with waiting, eraser_alone(settings, copies_too=False) as (eraser, store):
             again = await eraser.catch_up()
+            await store.settings.set_value(RESTORED, now().isoformat())
     screen.line(f"Restored {_counted(counts)}, as of {contents.made_at:%Y-%m-%d %H:%M} UTC.")
     if again:
         screen.line(f"Forgotten again: {again} members or servers that were erased since.")

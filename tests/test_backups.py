@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from bot.adapters.backup_file import read_contents, write_backup
 from bot.adapters.privacy_ledger import FOLDER as LEDGER
 from bot.adapters.privacy_ledger import open_ledger
 from bot.adapters.sql_store import open_store
-from bot.app import DATABASE, INDEX, now
+from bot.app import DATABASE, INDEX, RESTORED, now
 from bot.data_lock import AlreadyOwned, owned
 from bot.errors import StorageError
 from bot.job_files import JobFolder, do_waiting
@@ -104,6 +105,10 @@ async def test_a_backup_holds_database_and_heads_and_comes_back_whole(
     assert texts(data) == ["xyzzyplugh", "The bell rings."]
     assert read(data / "heads" / "all-minilm.npz") == "weights"
     assert names(data / INDEX, "some.lance") == []
+    async with open_store(data / DATABASE) as store:
+        restored = await store.settings.value(RESTORED)
+        assert restored is not None
+        assert now() - datetime.fromisoformat(restored) < timedelta(minutes=1)
     (kept,) = names(data / aside.FOLDER)
     assert str(kept) in told
     assert texts(kept) == ["xyzzyplugh", "Changed since."]

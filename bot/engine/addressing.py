@@ -36,8 +36,9 @@ class Addressing:
         rates: Rates,
         jobs: Jobs,
         now: Callable[[], datetime],
+        answers_after: datetime,
     ) -> None:
-        """`jobs` run what nobody waits for."""
+        """`jobs` run what nobody waits for; what was said until `answers_after` is not answered."""
         self._turns = turns
         self._options = options
         self._silence = silence
@@ -46,6 +47,7 @@ class Addressing:
         self._rates = rates
         self._jobs = jobs
         self._now = now
+        self._answers_after = answers_after
         self._unanswered: list[int] = []
         """Turns that are yet to be marked as not answered."""
         self._settling = False
@@ -60,6 +62,8 @@ class Addressing:
 
     async def consider(self, state: PlaceState, turn: Turn) -> None:
         """Decide who answers a turn; it waits for its answer then."""
+        if turn.created_at <= self._answers_after:
+            return
         decision = await self._decide(state, turn)
         if decision.persona_id is not None:
             hindrance = self.hindrance(state.place, state.personas.get(decision.persona_id))

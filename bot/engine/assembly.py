@@ -163,6 +163,7 @@ def assemble(parts: Parts) -> Troupe:
         rates=rates,
         jobs=jobs,
         now=now,
+        answers_after=parts.answers_after,
     )
     conduct = Conduct(
         turns=store.turns,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
+from datetime import UTC, datetime
+from typing import Final, Protocol
 
 from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.explanations import ExplanationStore
@@ -31,6 +31,8 @@ from bot.engine.conversation import OnStream
 from bot.engine.eraser import RemoveCopies, no_copies
 from bot.engine.health import HealthLine
 from bot.engine.paid_calls import Spending
+
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Store(Protocol):
@@ -99,6 +101,8 @@ class Parts:
     moderation: Moderation | None = None
     """A server that says whether a text may be said."""
     remove_copies: RemoveCopies = no_copies
+    answers_after: datetime = LONG_AGO
+    """What was said before is not answered any more: a backup does not know which of it was."""
     patterns: Callable[[], Search] = lambda: no_patterns
     """Makes a bounded search for the /patterns/ of lore keys, for one reply."""
     stemmer_of: StemmerOf = no_stemmers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,20 @@ async def test_a_question_that_leaves_the_window_at_once_is_answered_once(tmp_pa
         assert stage.messenger.texts() == ["At the mill."]
         (prompt,) = stage.model.of("reply")
         assert prompt.messages[-1].content.count("where is the cat?") == 1
+
+
+async def test_after_a_restore_what_was_said_before_it_is_kept_but_not_answered(tmp_path: Path) -> None:
+    """A backup does not know which of it was answered since."""
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+    clock, messenger = stage.clock, stage.messenger
+    restored = clock()
+    opened = open_stage(tmp_path, {"reply": ["Now I do."]}, messenger=messenger, answers_after=restored)
+    async with opened as stage:
+        stage.say("Mira, do you hear?", created_at=restored - timedelta(minutes=1), backfilled=True)
+        await stage.quiet()
+        assert messenger.texts() == []
+        stage.say("Mira, and now?")
+        await stage.quiet()
+        assert messenger.texts() == ["Now I do."]
+        assert "do you hear?" in stage.model.of("reply")[0].text
