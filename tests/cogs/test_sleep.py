@@ -72,7 +72,6 @@ async def test_a_reply_being_sent_stops_between_its_messages(
         options = {"key": "asleep", "value": "yes"} if how == "settings set" else {}
         began = time.monotonic()
         await played.ask(how, **options)
-        assert time.monotonic() - began < SECOND
         await asyncio.sleep(max(0.0, began + SECOND - time.monotonic()))
         after_a_second = len(spoken(played))
         await asyncio.sleep(1.5)
@@ -108,6 +107,7 @@ async def test_sleep_survives_a_restart_and_wake_ends_it(
 
 async def test_only_a_moderator_throws_the_switch(discord_server: DiscordServer, tmp_path: Path) -> None:
     async with open_played(discord_server, tmp_path) as played:
-        answer = await (await played.member.slash("persona sleep", played.channel, ignore_defaults=True)).answer()
+        asked = await played.member.slash("persona sleep", played.channel, ignore_defaults=True)
+        answer = await asked.answer()
         assert "is for a moderator" in answer.content
         assert played.troupe.options.known(played.guild.id)["asleep"] == "no"
