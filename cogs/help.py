@@ -20,6 +20,7 @@ I play **personas** in scenes, and I remember them.
 _MENU: Final = """\
 **On a message** (right click or hold → Apps): Regenerate, Edit reply, Why this reply?, More…"""
 _PRIVACY: Final = """\
+**Panic switch**: `/persona sleep`; nobody speaks until `/persona wake`.
 **Privacy**: only messages in a channel with an active scene are remembered, and only there; \
 `/scene pause` stops it. Edit or delete a message and my memory follows; `/memory forget` takes one thing. \
 `/privacy about` tells what is kept, `/privacy opt-out` and `/privacy forget-me` end it."""
