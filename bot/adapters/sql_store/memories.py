@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.adapters.native_memory import return_free_memory
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.forgetting import remove_memories
@@ -23,6 +25,7 @@ from bot.adapters.sql_store.trigger_rows import select_triggers
 from bot.core.types import Memory, MemoryDraft, MemoryKind
 from bot.core.vectors import Vector
 
+_MANY = 1000
 _HEADS = "head:%"  # sources of the small head, which any other source is better than
 _FACTS = (
     sa.select(memory_sources.c.turn_id, memories.c.id)
@@ -48,7 +51,12 @@ class SqlMemories:
         """See the port."""
         which = sa.and_(memories.c.story_id == story_id, memories.c.id > after_id)
         page = SELECT_MEMORIES.where(which).order_by(memories.c.id).limit(limit)
-        return await self._database.read(lambda connection: select_memories(connection, page), snapshot=True)
+        found = await self._database.read(lambda connection: select_memories(connection, page), snapshot=True)
+        if (
+            len(found) >= _MANY
+        ):  # a story is read from its beginning: thousands of rows were held for a moment
+            await asyncio.to_thread(return_free_memory)
+        return found
 
     async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
         """Turn id to the id of the memory made with it; turns that are gone are left out."""
