@@ -24,7 +24,13 @@ MAY_IMPORT = {
 """Which of our own modules a layer may use; those beside `bot/app.py` put everything together."""
 
 HOMES = {
-    "discord": ("bot/client.py", "bot/adapters/webhook", "bot/adapters/avatars.py", "bot/adapters/channels.py", "cogs/"),
+    "discord": (
+        "bot/client.py",
+        "bot/adapters/webhook",
+        "bot/adapters/avatars.py",
+        "bot/adapters/channels.py",
+        "cogs/",
+    ),
     "PIL": ("bot/adapters/avatars.py", "bot/adapters/card_picture.py"),
     "matplotlib": ("bot/adapters/picture_drawing.py",),
     "regex": ("bot/adapters/timed_patterns.py",),

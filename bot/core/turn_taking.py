@@ -44,7 +44,9 @@ class Reason(StrEnum):
         return self in _TOLD
 
 
-_TOLD: Final = frozenset({Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE, Reason.ASLEEP, Reason.AGE_RESTRICTED})
+_TOLD: Final = frozenset(
+    {Reason.OFF_BUT_ADDRESSED, Reason.NOBODY_HERE, Reason.NOT_HERE, Reason.ASLEEP, Reason.AGE_RESTRICTED}
+)
 
 
 @dataclass(frozen=True, slots=True)
