@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
@@ -286,6 +287,11 @@ async def test_bundled_id_names_the_model_exactly(bundled: ThreadedEncoder) -> N
     assert bundled.id == "minilm-l6-v2:384:a33a9f1e"
     await bundled.load()
     assert bundled.dimensions == 384
+
+
+async def test_a_loaded_model_is_no_business_of_the_garbage_collector(bundled: ThreadedEncoder) -> None:
+    await bundled.load()
+    assert gc.get_freeze_count() > 100_000, "full collections would hold the event loop for long"
 
 
 async def test_bundled_vectors_are_unit_float32(bundled: ThreadedEncoder) -> None:
