@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, default=1, help="the same moments again, as far as a machine can")
     parser.add_argument("--longest", type=float, default=4.0, help="seconds of talk before a kill, at most")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="troupe-") as folder:
+    with tempfile.TemporaryDirectory(prefix="troupe-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_run(Path(folder), options))
 
 

@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--model-s", type=float, default=1.0)
     parser.add_argument("--embedding", default="bundled", help="`openai:letters` asks the scripted server")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="troupe-") as folder:
+    with tempfile.TemporaryDirectory(prefix="troupe-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_run(Path(folder), options))
 
 

@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.3, help="seconds between two messages, about")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="troupe-") as folder:
+    with tempfile.TemporaryDirectory(prefix="troupe-", ignore_cleanup_errors=True) as folder:
         return asyncio.run(_run(Path(folder), options))
 
 
