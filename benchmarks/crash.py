@@ -59,7 +59,7 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _notes(request: RecordedRequest) -> Behaviour:
-    return Say(notes_for(request.text, request.number), delay=0.1)
+    return Say(chunks=(notes_for(request.text, request.number),), delay=0.5)
 
 
 class Trial:

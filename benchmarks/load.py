@@ -83,10 +83,10 @@ def _script(model: ModelServer, seconds: float) -> None:
     def reply(request: RecordedRequest) -> Behaviour:
         turns = request.messages[-1][1].rpartition("</notes>")[2]
         asked = " ".join(f"#{number} please" for number in _NUMBER.findall(turns))
-        return Say(f"*nods* You said {asked}. That was {request.number}.", delay=seconds, chunks=None)
+        return Say(chunks=(f"*nods* You said {asked}. That was {request.number}.",), delay=seconds)
 
     model.set_script("reply", reply)
-    model.set_script("memory", lambda one: Say(notes_for(one.text, one.number), delay=seconds, chunks=None))
+    model.set_script("memory", lambda one: Say(chunks=(notes_for(one.text, one.number),), delay=seconds))
 
 
 async def _prepare(folder: Path, where: City) -> None:

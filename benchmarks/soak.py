@@ -71,7 +71,7 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _notes(request: RecordedRequest) -> Behaviour:
-    return Say(notes_for(request.text, request.number), delay=0.1)
+    return Say(chunks=(notes_for(request.text, request.number),), delay=0.5)
 
 
 async def _ended(on: Stage, folder: Path, crowd: Crowd, weather: Weather, growth: Growth) -> dict[str, Any]:
