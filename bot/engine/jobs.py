@@ -35,6 +35,10 @@ async def beside(work: Coroutine[Any, Any, T], *, name: str) -> AsyncIterator[as
         await asyncio.gather(task, return_exceptions=True)
 
 
+class Closing(RuntimeError):
+    """Work was begun while its owner closes: it is left for the next start."""
+
+
 class Jobs:
     """Owns tasks until they end or `close` ends them."""
 
@@ -56,7 +60,7 @@ class Jobs:
         """Run `work` now. A failure is logged once with a reference id and goes no further."""
         if self._closing:
             work.close()
-            raise RuntimeError("no new work while closing")
+            raise Closing("no new work while closing")
         task = asyncio.create_task(logged(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -66,7 +70,7 @@ class Jobs:
         """The result of `work`, which goes on to its end when the one who waits for it is cancelled."""
         if self._closing:
             work.close()
-            raise RuntimeError("no new work while closing")
+            raise Closing("no new work while closing")
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -98,6 +102,8 @@ class Jobs:
             try:
                 wait = await step()
                 told = ""
+            except Closing:
+                return
             except StorageError as problem:
                 if told != str(problem):  # a full disk may stay so for hours
                     log.warning("%s waits: %s", name, problem)
@@ -127,6 +133,8 @@ async def logged(work: Coroutine[object, object, object], name: str) -> object:
     """Do `work` and log its failure, which goes no further: the edge of a task that nobody awaits."""
     try:
         return await work
+    except Closing:
+        return None
     except StorageError as problem:
         log.warning("%s failed: %s", name, problem)
         return None

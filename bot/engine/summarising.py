@@ -21,7 +21,7 @@ from bot.core.types import NOBODY, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.drafting import Reading, drafts, pointed, sources_of
-from bot.engine.jobs import reference
+from bot.engine.jobs import Closing, reference
 from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
@@ -192,6 +192,8 @@ class Summariser:
         except ModelError as problem:
             self._failed(due, f"the model gave no notes: {type(problem).__name__}")
             log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
+        except Closing:
+            pass  # these notes are made again after the next start
         except StorageError as problem:
             self._failed(due, "the database takes nothing")
             log.warning("Notes of scene %s wait: %s", due.scene_id, problem)

@@ -246,3 +246,25 @@ async def test_a_loop_that_waits_for_room_says_so_once(
     await until(lambda: tries > 20)
     await jobs.close()
     assert [record.message for record in caplog.records] == ["upkeep waits: The disk is full."]
+
+
+@pytest.mark.parametrize("way", ["loop", "task"])
+async def test_work_that_is_begun_while_its_owner_closes_ends_without_a_word(
+    way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    background, places, asked = Jobs(), Jobs(), asyncio.Event()
+
+    async def step() -> float:
+        asked.set()
+        places.start(asyncio.sleep(0), name="a place")
+        return 0.0
+
+    await places.close()
+    if way == "loop":
+        background.loop(step, name="notes")
+    else:
+        background.start(step(), name="notes")
+    await asked.wait()
+    await background.settled(5)
+    assert not background.busy
+    assert caplog.records == []
