@@ -100,6 +100,8 @@ async def _played(bot: BotProcess, evening: _Evening, database: Path, kills: int
         if bot.running:
             await bot.kill()
     errors = [error["message"] for error in bot.errors()]
+    for message in sorted(set(errors))[:10]:
+        say(f"logged as an error: {message}")
     return {**_Account.read(database).figures(evening.said), "errors_logged": len(errors), **after}
 
 
