@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 import os
 import shutil
 from collections import OrderedDict, defaultdict
@@ -28,6 +29,8 @@ from bot.errors import SearchIndexError
 
 if TYPE_CHECKING:
     from bot.adapters.lance_table import LanceTable
+
+log = logging.getLogger(__name__)
 
 OPEN_TABLES = 32
 READ_AHEAD = 16 << 20
@@ -77,6 +80,9 @@ class LanceFolder:
                 self._manifest = await self._adopt(present)
             except ValueError as error:
                 self.damage = str(error)
+        if self.is_new and (former := dict(self._manifest.encoders.values())):
+            wrote = ", ".join(f"{name} ({length} numbers a text)" for name, length in former.items())
+            log.info("The search index is by %s, now it is %s (%s)", wrote, self.encoder_id, self.dimensions)
 
     def _disconnect(self) -> None:
         self._handles.clear()

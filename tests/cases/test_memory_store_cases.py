@@ -28,15 +28,18 @@ async def test_c38_another_embedding_model_is_noticed_and_nothing_lost(tmp_path:
         play.model.set_script("reply", plain)
         await anna.say(inn, "My grandmother hid a ruby under the old mill.")
         await fill(anna, inn, 30, "The caravan came over the hills with silk and copper and many tales, day")
+        kept = "SELECT count(*) FROM memories"
+        await eventually(lambda: play.stored(kept) == [(31,)], "all lines")
         await play.indexed()
-        before = play.stored("SELECT count(*) FROM memories")
         await play.down()
         play.encoder = InstantEncoder(768, "large:768")
         await play.up()
         await table.talk(anna, inn, "Mira, where is the ruby under the old mill?", "Mira")  # at once
         assert any("large:768" in line and "is built" in line for line in play.log)
+        sizes = ("small:384 (384 numbers a text)", "large:768 (768)")
+        assert any(all(size in line for size in sizes) for line in play.log)
         await play.indexed()
-        assert play.stored("SELECT count(*) FROM memories")[0][0] >= before[0][0]
+        assert play.stored(kept)[0][0] >= 31
         await table.talk(anna, inn, "Mira, and my grandmother's ruby?", "Mira")
         assert "ruby under the old mill" in table.prompts()[-1].text
         assert "large:768 is ready" in await table.use("settings show", inn)
