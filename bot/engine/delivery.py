@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 STALE = timedelta(minutes=10)
+SETTLE_AFTER = (10.0, 30.0, 60.0, 120.0, 240.0)
+"""Seconds between looks for a message of which nobody can tell whether it arrived."""
 NOTE_SECONDS = 5.0
 """What could not be stored is tried again after so long."""
 
@@ -45,17 +47,21 @@ class Delivery:
         now: Callable[[], datetime],
         pause: float = 1.0,
         silent: Callable[[Place], Awaitable[bool]] | None = None,
+        refused: Callable[[Place, int | None], None] = lambda place, reply_to: None,
     ) -> None:
-        """`silent` tells where nobody may speak now."""
+        """`silent` tells where nobody may speak now; `refused` hears of a message that a place did not take,
+        and which one it answered."""
         self._messenger = messenger
         self._turns = turns
         self._personas = personas
         self._now = now
         self._pause = pause
         self._silent = silent
+        self._refused = refused
         self._speaking: dict[asyncio.Task[int], Place] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._jobs = Jobs()
+        self._settling = Jobs()
 
     def later(self, place: Place, persona: Persona, rows: Sequence[OutboxRow]) -> None:
         """Send in the background, behind what the place is being sent already."""
@@ -76,6 +82,7 @@ class Delivery:
 
     async def close(self, grace: float) -> None:
         """Let sending end; what is cut short is settled at the next start."""
+        await self._settling.close()
         await self._jobs.close(grace)
 
     async def send(
@@ -85,20 +92,43 @@ class Delivery:
 
         `reply_to` is the message that the first of them answers.
 
-        Where nobody can tell whether a row arrived, it and the rest stay open and are settled at the next
-        start: rather late than twice.
+        Where nobody can tell whether a row arrived, it and the rest stay open and are settled later, at the
+        latest with the next start: rather late than twice.
         """
         async with self._locks.setdefault(place.id, asyncio.Lock()):
-            for position, row in enumerate(rows):
-                answered = None if position else reply_to
-                sent = await self._send_one(place, persona, row, answered)
-                if sent is _Sent.UNKNOWN:
-                    return True
-                if sent is _Sent.NO:
-                    for left in rows[position:]:
-                        await self._turns.abandon(left.id)
-                    return False
-            return True
+            return await self._send_rows(place, persona, rows, reply_to)
+
+    async def _send_rows(
+        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], reply_to: int | None = None
+    ) -> bool:
+        for position, row in enumerate(rows):
+            answered = None if position else reply_to
+            sent = await self._send_one(place, persona, row, answered)
+            if sent is _Sent.UNKNOWN:
+                self._settling.start(self._settle_later(place, persona, row), name=f"settle {row.id}")
+                return True
+            if sent is _Sent.NO:
+                for left in rows[position:]:
+                    await self._turns.abandon(left.id)
+                return False
+        return True
+
+    async def _settle_later(self, place: Place, persona: Persona, unknown: OutboxRow) -> None:
+        """Look now and then whether the row arrived after all; then send what is left of its turn."""
+        for wait in SETTLE_AFTER:
+            await asyncio.sleep(wait * self._pause)
+            async with self._locks.setdefault(place.id, asyncio.Lock()):
+                rows = [row for row in await self._turns.open_outbox() if row.turn_id == unknown.turn_id]
+                if not rows or rows[0].id != unknown.id:
+                    return  # deleted meanwhile
+                found = await self._look(unknown, place, attempts=1)
+                if found is _Sent.UNKNOWN:
+                    continue
+                if isinstance(found, int):
+                    await self._note_sent(unknown.id, found)
+                    rows = rows[1:]
+                await self._send_rows(place, persona, rows)
+                return
 
     async def _send_one(
         self, place: Place, persona: Persona, row: OutboxRow, reply_to: int | None = None
@@ -117,6 +147,7 @@ class Delivery:
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)
+                    self._refused(place, reply_to)
                     return _Sent.NO
                 found = await self._look(row, place)
                 if isinstance(found, _Sent):
@@ -127,6 +158,7 @@ class Delivery:
             await self._note_sent(row.id, message_id)
             return _Sent.YES
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
+        self._refused(place, reply_to)
         return _Sent.NO
 
     async def _note_sent(self, row_id: int, message_id: int) -> None:

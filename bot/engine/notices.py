@@ -24,6 +24,7 @@ UNEXPECTED = (
 TROUBLE = "*Something went wrong here. The bot's owner finds it in the log (reference {reference}).*"
 TROUBLE_QUIET = timedelta(minutes=5)
 """Of what went wrong unexpectedly, a place is told once in this time: one fault often brings many."""
+NOT_TAKEN = "*Discord did not take my answer. Please say it again.*"
 NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
 ASLEEP = "The personas are asleep: a moderator stopped all replies. `/persona wake` brings them back."
 AGE_RESTRICTED = (
@@ -67,6 +68,10 @@ class Notices:
         if not self.given(place, TROUBLE, within=TROUBLE_QUIET):
             self._given[place.id, TROUBLE] = self._now()
             self.plain(place, TROUBLE.format(reference=number), reply_to=reply_to)
+
+    def not_taken(self, place: Place, reply_to: int | None) -> None:
+        """Say that a persona's words could not be posted."""
+        self.hint(place, NOT_TAKEN, reply_to=reply_to, quiet=TROUBLE_QUIET)
 
     def given(self, place: Place, text: str, *, within: timedelta) -> bool:
         """Whether this hint was given here lately."""
