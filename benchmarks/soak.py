@@ -77,18 +77,15 @@ def _notes(request: RecordedRequest) -> Behaviour:
 async def _ended(on: Stage, folder: Path, crowd: Crowd, weather: Weather, growth: Growth) -> dict[str, Any]:
     faults: list[str] = []
     try:
-        await eventually(lambda: not _waiting(on), "everything is indexed and sent", SETTLED_S)
+        all_done = "everything is heard, indexed and sent"  # a lost session takes a while to come back
+        await eventually(lambda: len(_heard(on)) >= len(crowd.said) and not _waiting(on), all_done, SETTLED_S)
     except AssertionError as problem:
         faults.append(str(problem))
     growth.look()
     if await on.bot.terminate() != 0:
         faults.append("the bot did not end with 0")
-    rows = on.stored(
-        "SELECT message_id, text FROM turns JOIN turn_messages ON turns.id = turn_id "
-        "WHERE persona_id IS NULL ORDER BY message_id"
-    )
     faults += [f"answered twice: {one}" for one in crowd.twice()]
-    faults += crowd.stored_wrong([(int(row[0]), str(row[1])) for row in rows])
+    faults += crowd.stored_wrong(_heard(on))
     faults += await asyncio.to_thread(database_faults, folder)
     faults += await asyncio.to_thread(index_faults, folder)
     faults += [str(one) for one in on.discord.take_violations()]
@@ -106,6 +103,14 @@ async def _ended(on: Stage, folder: Path, crowd: Crowd, weather: Weather, growth
         "faults": len(faults),
         "first_faults": faults[:5],
     }
+
+
+def _heard(on: Stage) -> list[tuple[int, str]]:
+    rows = on.stored(
+        "SELECT message_id, text FROM turns JOIN turn_messages ON turns.id = turn_id "
+        "WHERE persona_id IS NULL ORDER BY message_id"
+    )
+    return [(int(row[0]), str(row[1])) for row in rows]
 
 
 def _waiting(on: Stage) -> bool:
