@@ -16,7 +16,8 @@ def test_standing_lore_stands_around_the_card_and_fired_lore_in_the_notes() -> N
     made = prompt(lore=LORE)
     system, last = made.messages[0].content, made.messages[-1].content
     assert "<world>\nThe river has no bridge.\n</world>\n\n<card>" in system
-    assert "</card>\n\n<world>\nSilver is\nforbidden.\n</world>" in system
+    assert "</character>\n\n<world>\nSilver is\nforbidden.\n</world>" in system
+    assert system.index("</card>") < system.index("Silver is")
     assert "Of this world:\n- The ferry\n  never moors.\n" in last
     assert last.index("Of this world:") < last.index("</notes>")
     assert "The ferry\n" not in system
