@@ -129,7 +129,8 @@ class Conduct:
         reply = state.reply if state.reply and state.reply.wanted else None
         being_answered = {turn.id for turn in reply.request.answers} if reply else set()
         unanswered = await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN)
-        state.loaded_to = max((turn.id for turn in (*newest, *unanswered)), default=0)
+        state.loaded_to = max((turn.id for turn in newest), default=0)
+        state.owed = frozenset(turn.id for turn in unanswered)
         for turn in unanswered:
             if turn.id not in being_answered:
                 await self._addressing.consider(state, turn)
@@ -162,7 +163,7 @@ class Conduct:
             return  # the load that woke this actor had read it already
         self._append(state, turn)
         self._words.read_soon(scene.story_id)
-        if turn.created_at >= self.now() - ANSWER_WITHIN:
+        if turn.id not in state.owed and turn.created_at >= self.now() - ANSWER_WITHIN:
             await self._addressing.consider(state, turn)
 
     async def changed(self, state: PlaceState, changed: Changed) -> None:

@@ -166,7 +166,9 @@ class PlaceState:
     aliases: dict[int, Alias] = field(default_factory=dict)
     window: list[Turn] = field(default_factory=list)
     loaded_to: int = 0
-    """Turns up to this id were in the store when the state was read: told of again, they change nothing."""
+    """Turns up to this id were in the store when the window was read: told of again, they change nothing."""
+    owed: frozenset[int] = frozenset()
+    """Turns that were found unanswered then, also later ones: who answers them has been decided."""
     start_ids: dict[int, int] = field(default_factory=dict)
     """Persona id to the turn its last prompt's window began with."""
     held: dict[int, Scratchpad] = field(default_factory=dict)

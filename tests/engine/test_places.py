@@ -98,3 +98,25 @@ async def test_after_a_restore_what_was_said_before_it_is_kept_but_not_answered(
         await stage.quiet()
         assert messenger.texts() == ["Now I do."]
         assert "do you hear?" in stage.model.of("reply")[0].text
+
+
+async def test_what_is_said_while_a_place_wakes_is_in_the_window_and_answered_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path, {"reply": ["Yes.", "Again?"]}) as stage:
+        await stage.scene(await stage.persona())
+        await asleep(stage)
+        turns = stage.troupe.conduct._turns
+        unanswered, said = turns.unanswered, []
+
+        async def busy(*args: object) -> object:
+            if not said:
+                said.append(stage.say("Mira, are you there?"))
+                await stage.troupe.journal.flushed()
+            return await unanswered(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(turns, "unanswered", busy)
+        await stage.window()
+        await stage.quiet()
+        assert [turn.text for turn in await stage.window()] == ["Mira, are you there?", "Yes."]
+        assert stage.messenger.texts() == ["Yes."]
