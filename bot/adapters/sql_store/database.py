@@ -99,9 +99,13 @@ class Database:
     async def _read(self, work: Work[T], snapshot: bool) -> T:
         with storage_errors(self.path):
             async with self._readers.connect() as connection:
-                if snapshot:
-                    await connection.exec_driver_sql("BEGIN")
-                return await work(connection)
+                if not snapshot:
+                    return await work(connection)
+                await connection.exec_driver_sql("BEGIN")
+                try:
+                    return await work(connection)
+                finally:
+                    await connection.exec_driver_sql("ROLLBACK")
 
     async def _to_its_end(self, work: Coroutine[Any, Any, T], name: str) -> T:
         task = asyncio.create_task(work, name=name)
@@ -127,7 +131,8 @@ def _engine(path: Path, *, connections: int, pragmas: tuple[str, ...], begin: st
         pool_size=connections,
         max_overflow=0,
         pool_timeout=30,
-        pool_reset_on_return=None if begin else "rollback",
+        pool_reset_on_return=None,
+        skip_autocommit_rollback=begin is None,  # a visit to the thread for each read, to end nothing
         hide_parameters=True,
     )
 
