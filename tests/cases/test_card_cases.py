@@ -243,7 +243,7 @@ async def test_c48_macros_are_filled_for_whoever_speaks(table: Table) -> None:
             assert macro not in prompt
     assert "Mira knows" in both
     for name in ("turns", "memories"):
-        kept = table.stage.stored(f"SELECT text FROM {name} WHERE place_id = ?", inn.id)
+        kept = table.stage.stored(f"SELECT coalesce(text, '') FROM {name} WHERE place_id = ?", inn.id)
         assert kept
         assert not [text for (text,) in kept if "{{" in text]
 
