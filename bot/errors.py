@@ -58,12 +58,14 @@ class DeliveryError(TroupeError):
     """A message was not delivered.
 
     `uncertain` is true when it may have arrived all the same (the connection broke after sending):
-    look into the channel before sending again.
+    look into the channel before sending again. `refused` is true when Discord takes nothing of the kind
+    there, so that saying so in the same place is of no use.
     """
 
-    def __init__(self, message: str, *, uncertain: bool = False) -> None:
+    def __init__(self, message: str, *, uncertain: bool = False, refused: bool = False) -> None:
         super().__init__(message)
         self.uncertain = uncertain
+        self.refused = refused
 
 
 class ModelError(TroupeError):

@@ -384,7 +384,8 @@ async def _failures() -> AsyncIterator[None]:
     except discord.DiscordServerError as problem:
         raise DeliveryError(f"Discord answered {problem.status}", uncertain=True) from problem
     except discord.HTTPException as problem:
-        raise DeliveryError(f"Discord answered {problem.status} (code {problem.code})") from problem
+        text = f"Discord answered {problem.status} (code {problem.code})"
+        raise DeliveryError(text, refused=True) from problem
     except discord.RateLimited as problem:
         raise DeliveryError("Discord asks for patience") from problem
     except TRANSPORT as problem:

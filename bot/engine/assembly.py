@@ -94,7 +94,7 @@ def assemble(parts: Parts) -> Troupe:
         turns=store.turns,
         personas=store.personas,
         silent=silence.surely_covers,
-        refused=notices.not_taken,
+        untaken=notices.not_taken,
         now=now,
     )
     recent = RecentVectors()

@@ -47,17 +47,17 @@ class Delivery:
         now: Callable[[], datetime],
         pause: float = 1.0,
         silent: Callable[[Place], Awaitable[bool]] | None = None,
-        refused: Callable[[Place, int | None], None] = lambda place, reply_to: None,
+        untaken: Callable[[Place, int | None], None] = lambda place, reply_to: None,
     ) -> None:
-        """`silent` tells where nobody may speak now; `refused` hears of a message that a place did not take,
-        and which one it answered."""
+        """`silent` tells where nobody may speak now; `untaken` hears of a message that Discord did not take
+        just now, and which one it answered."""
         self._messenger = messenger
         self._turns = turns
         self._personas = personas
         self._now = now
         self._pause = pause
         self._silent = silent
-        self._refused = refused
+        self._untaken = untaken
         self._speaking: dict[asyncio.Task[int], Place] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._jobs = Jobs()
@@ -147,7 +147,8 @@ class Delivery:
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)
-                    self._refused(place, reply_to)
+                    if not problem.refused:
+                        self._untaken(place, reply_to)
                     return _Sent.NO
                 found = await self._look(row, place)
                 if isinstance(found, _Sent):
@@ -158,7 +159,7 @@ class Delivery:
             await self._note_sent(row.id, message_id)
             return _Sent.YES
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
-        self._refused(place, reply_to)
+        self._untaken(place, reply_to)
         return _Sent.NO
 
     async def _note_sent(self, row_id: int, message_id: int) -> None:

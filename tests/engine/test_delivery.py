@@ -69,15 +69,22 @@ async def test_an_unsettled_reply_to_a_deleted_question_is_not_said_later(tmp_pa
         assert messenger.texts() == []
 
 
-@pytest.mark.parametrize("failures", [[DeliveryError("forbidden")], [Unsure(arrives=False)] * 3])
+@pytest.mark.parametrize(
+    ("failures", "told"),
+    [
+        ([DeliveryError("forbidden", refused=True)], []),  # a notice would be refused as well
+        ([DeliveryError("asks for patience")], [NOT_TAKEN]),
+        ([Unsure(arrives=False)] * 3, [NOT_TAKEN]),
+    ],
+)
 async def test_members_are_told_when_discord_does_not_take_an_answer(
-    tmp_path: Path, failures: list[Exception]
+    tmp_path: Path, failures: list[Exception], told: list[str]
 ) -> None:
     clock = RealClock()
     messenger = FakeMessenger(clock, failures=list(failures))
     async with open_stage(tmp_path, {"reply": ["Never."]}, messenger=messenger, clock=clock) as stage:
         await _ask(stage)
         await stage.notices_out()
-        assert messenger.notices == [(TAVERN.id, NOT_TAKEN)]
+        assert messenger.notices == [(TAVERN.id, text) for text in told]
         assert [turn.text for turn in await stage.window()] == ["Mira?"]
         assert await stage.store.turns.open_outbox() == []
