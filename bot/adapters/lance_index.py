@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot.adapters.index_errors import Answer, again_after, our_errors
 from bot.adapters.index_query import checked
 from bot.adapters.lance_folder import LanceFolder
+from bot.adapters.native_memory import return_free_memory
 from bot.core.emotion_names import EMOTIONS
 from bot.core.ports import IndexHit, IndexKey, Scope
 from bot.core.vectors import Vector
@@ -27,6 +28,8 @@ FOLD_AFTER = 8
 LARGE = 256
 """So many rows count as one more write, since a few large ones scatter stories as well as many small ones;
 and a file of so many needs no folding."""
+TIDY_EVERY = 100
+"""After so many searches, the free memory that they left is given back to the system."""
 SEARCH_SECONDS = 10.0
 WRITE_SECONDS = 60.0
 REWRITE_SECONDS = 900.0
@@ -69,6 +72,7 @@ class LanceIndex:
         """Use `LanceIndex.open`."""
         self._folder = folder
         self._upkeep: dict[str, _Upkeep] = {}
+        self._searches = 0
 
     @classmethod
     @asynccontextmanager
@@ -154,7 +158,11 @@ class LanceIndex:
         self, scope: Scope, ask: Callable[[LanceTable], Awaitable[list[IndexHit]]]
     ) -> list[IndexHit]:
         nothing: list[IndexHit] = []
-        return await self._read(self._folder.name_of(scope.space_id), ask, nothing)
+        found = await self._read(self._folder.name_of(scope.space_id), ask, nothing)
+        self._searches += 1
+        if self._searches % TIDY_EVERY == 0:  # what scans leave behind grows by a MB for a few searches
+            await asyncio.to_thread(return_free_memory)
+        return found
 
     # ------------------------------------------------------------ writing
     async def upsert(self, space_id: int, keys: Sequence[IndexKey]) -> None:

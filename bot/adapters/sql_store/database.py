@@ -30,6 +30,8 @@ _PRAGMAS = (
     "foreign_keys=ON",
     "secure_delete=ON",
 )
+_READER_PRAGMAS = (*_PRAGMAS, "query_only=ON", "cache_size=-512")
+"""Half a MiB of pages for each reader: the system keeps the file's pages once for all of them."""
 
 T = TypeVar("T")
 Work = Callable[[AsyncConnection], Awaitable[T]]
@@ -43,7 +45,7 @@ class Database:
         self.path = path
         self._clock = clock
         self._writer = _engine(path, connections=1, pragmas=_PRAGMAS, begin="BEGIN IMMEDIATE")
-        self._readers = _engine(path, connections=_READERS, pragmas=(*_PRAGMAS, "query_only=ON"), begin=None)
+        self._readers = _engine(path, connections=_READERS, pragmas=_READER_PRAGMAS, begin=None)
         self._turn = asyncio.Lock()  # first come, first served
         self._running: set[asyncio.Task[Any]] = set()
         self._closed = False
