@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -33,31 +33,33 @@ async def outdated(
     made = await store.replaced_facts(own.keys())
     if not made:
         return NOTHING
-    newest = newest_in_line(await _line(store, made, visible))
+    told = {fact.id: fact for facts in made.values() for fact in facts if visible(fact)}
+    newest = await newest_of(store, told, visible)
     replaced: dict[int, Memory] = {}
     partly: dict[int, datetime] = {}
     for turn_id, facts in made.items():
-        told = [fact for fact in facts if visible(fact)]
+        own_told = [fact for fact in facts if fact.id in told]
         since = [
-            newest[fact.id] for fact in told if fact.id in newest and turn_id not in newest[fact.id].sources
+            newest[fact.id]
+            for fact in own_told
+            if fact.id in newest and turn_id not in newest[fact.id].sources
         ]
-        if since and len(since) == len(told):
+        if since and len(since) == len(own_told):
             replaced[own[turn_id]] = max(since, key=lambda one: (one.created_at, one.id))
         elif since:
             partly[own[turn_id]] = min(one.created_at for one in since)
     return Outdated(replaced, partly)
 
 
-async def _line(
-    store: MemoryStore, made: Mapping[int, Sequence[Memory]], visible: Callable[[Memory], bool]
+async def newest_of(
+    store: MemoryStore, memories: Mapping[int, Memory], visible: Callable[[Memory], bool]
 ) -> dict[int, Memory]:
-    """The facts of turns with all that came after them."""
-    known = {fact.id: fact for facts in made.values() for fact in facts if visible(fact)}
-    asked: set[int] = set()
+    """By the ids of those memories that were replaced: what holds now instead, as far as it is `visible`."""
+    known, asked = dict(memories), set[int]()
     while True:
-        after = {fact.superseded_by for fact in known.values() if fact.superseded_by is not None}
+        after = {memory.superseded_by for memory in known.values() if memory.superseded_by is not None}
         missing = after - known.keys() - asked
         if not missing:
-            return known
+            return newest_in_line(known)
         asked |= missing
-        known |= {fact.id: fact for fact in await store.by_ids(missing) if visible(fact)}
+        known |= {one.id: one for one in await store.by_ids(missing) if visible(one)}

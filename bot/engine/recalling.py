@@ -20,11 +20,11 @@ from bot.core.recall import observe, rank
 from bot.core.spontaneous import pick
 from bot.core.stores import MemoryStore
 from bot.core.strategies import SourceStats, Strategy
-from bot.core.supersession import newest_in_line, with_newer
+from bot.core.supersession import with_newer
 from bot.core.types import Memory, MemoryKind, Scene, Turn
 from bot.core.vectors import Vector
 from bot.engine.jobs import beside
-from bot.engine.outdated import outdated
+from bot.engine.outdated import newest_of, outdated
 from bot.engine.pasts import Pasts
 from bot.engine.recent_vectors import RecentVectors
 from bot.engine.searching import Pool, Searcher, Worded, is_inside
@@ -265,22 +265,14 @@ class Recaller:
     ) -> tuple[dict[int, Memory], Mapping[int, datetime]]:
         """What holds now instead of memories that were replaced, and since when turns hold only in part, as
         far as it may be seen: for somebody who never heard the newer, the older is still true."""
+
+        def visible(memory: Memory) -> bool:
+            return any(is_inside(memory, scope) for scope in scopes)
+
         old, newer = await asyncio.gather(
-            outdated(self._memories, memories, lambda one: any(is_inside(one, scope) for scope in scopes)),
-            self._line(memories, scopes),
+            outdated(self._memories, memories, visible), newest_of(self._memories, memories, visible)
         )
         return newer | old.replaced, old.partly
-
-    async def _line(self, memories: Mapping[int, Memory], scopes: Sequence[Scope]) -> dict[int, Memory]:
-        known, asked = dict(memories), set[int]()
-        while True:
-            after = {memory.superseded_by for memory in known.values() if memory.superseded_by is not None}
-            missing = after - known.keys() - asked
-            if not missing:
-                return newest_in_line(known)
-            asked |= missing
-            found = await self._memories.by_ids(missing)
-            known |= {one.id: one for one in found if any(is_inside(one, scope) for scope in scopes)}
 
     def _choose(
         self, wanted: Wanted, pool: Pool, query: Query, newer: Mapping[int, Memory], wordings: Wordings
