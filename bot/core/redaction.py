@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from bot.core.names import fold, label_text
+from bot.core.scripts import DENSE
 
 SOMEBODY: Final = "somebody"
 _SHORTEST: Final = 2
-_UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-)
-"""Scripts that hang letters on a name without a space between."""
 
 
 class Names:
@@ -55,8 +52,8 @@ def _forms(name: str) -> set[str]:
 
 def _pattern(name: str) -> str:
     """The name as a word of its own; bounds do not apply where a script has no spaces."""
-    before = "" if _UNSPACED.match(name[0]) or not _is_wordy(name[0]) else r"(?<!\w)"
-    after = "" if _UNSPACED.match(name[-1]) or not _is_wordy(name[-1]) else r"(?!\w)"
+    before = "" if DENSE.match(name[0]) or not _is_wordy(name[0]) else r"(?<!\w)"
+    after = "" if DENSE.match(name[-1]) or not _is_wordy(name[-1]) else r"(?!\w)"
     return f"{before}{re.escape(name)}{after}"
 
 

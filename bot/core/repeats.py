@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from bot.core.scripts import DENSE
+
 _SHORT: Final = 12
 """Letters up to which a reply ("Yes.") may be said again."""
 LOOP_SEEN: Final = 1200
@@ -20,7 +22,6 @@ ECHO: Final = 0.6
 _SHINGLE: Final = 16
 """Letters in a row that count as copied; half as many in dense scripts, where fewer say as much."""
 _FEWEST_COPIED: Final = 48
-_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"\b(\w+)((?:[\s,]+)\1)(?:[\s,]+\1\b){6,}", re.IGNORECASE)
 _CHARACTERS = re.compile(r"(.{1,12}?)\1{14,}")
 
@@ -44,7 +45,7 @@ def echo(text: str, recent: Sequence[str]) -> float:
     saying may come again.
     """
     said = _letters(text)
-    dense = len(_DENSE.findall(said)) * 2 > len(said)
+    dense = len(DENSE.findall(said)) * 2 > len(said)
     length, fewest = (_SHINGLE // 2, _FEWEST_COPIED // 3) if dense else (_SHINGLE, _FEWEST_COPIED)
     before = {one[at : at + length] for one in map(_letters, recent) for at in range(len(one) - length + 1)}
     copied, end = 0, 0

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from bot.core.names import fold
+from bot.core.scripts import DENSE
 
 REPLIES: Final = 3
 """So many replies in a row must have left the samples on the same side."""
@@ -55,7 +56,6 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 _EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 _COMPARED: Final = 2000
 """Characters of each side that `kinship` compares, the newest."""
-_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WEIGHT: Final = 3
 
 
@@ -186,7 +186,7 @@ def _person(before: Sequence[Traits], after: Sequence[Traits]) -> list[Drift]:
 
 # ---------------------------------------------------------------- counting
 def _letters(text: str) -> int:
-    dense = 0 if text.isascii() else len(_DENSE.findall(text))
+    dense = 0 if text.isascii() else len(DENSE.findall(text))
     return len(_NO_LETTERS.sub("", text)) + (_WEIGHT - 1) * dense
 
 
@@ -198,7 +198,7 @@ def _named(text: str, names: Collection[str]) -> int:
     plain = f" {' '.join(_WORD.findall(fold(text)))} "
     dense = fold(text)
     return sum(
-        dense.count(name) if _DENSE.search(name) else plain.count(f" {name} ")
+        dense.count(name) if DENSE.search(name) else plain.count(f" {name} ")
         for name in {" ".join(_WORD.findall(fold(one))) for one in names}
         if name
     )
@@ -213,7 +213,7 @@ def _groups(texts: Sequence[str]) -> Counter[str]:
     """Three letters each of an alphabet, word borders among them; one of a dense script, since two of them
     are a word already."""
     plain = " ".join(_WORD.findall(fold("\n".join(texts)[-_COMPARED:])))
-    found = Counter(_DENSE.findall(plain))
-    spaced = f" {_DENSE.sub(' ', plain)} "
+    found = Counter(DENSE.findall(plain))
+    spaced = f" {DENSE.sub(' ', plain)} "
     found.update(map("".join, zip(spaced, spaced[1:], spaced[2:], strict=False)))
     return found
