@@ -74,7 +74,7 @@ class PaidCalls:
 
     def model(self, *, cheaper: bool = False) -> ChatModel:
         """The model that answers such calls."""
-        return (self._cheap or self._tier).model if cheaper else self._tier.model
+        return self._tier_of(cheaper).model
 
     async def complete(
         self,
@@ -89,7 +89,7 @@ class PaidCalls:
 
         Raises OverLimit before anything is asked, GiveWay as a slot does, and ModelError.
         """
-        tier = (self._cheap or self._tier) if call.cheaper else self._tier
+        tier = self._tier_of(call.cheaper)
         prompt_tokens = call.prompt_tokens
         if prompt_tokens is None:
             prompt_tokens = sum(tier.model.count_tokens(message.content) for message in call.messages)
@@ -117,6 +117,9 @@ class PaidCalls:
         finally:
             self._limits.settle(reserved, spent)
         return completion
+
+    def _tier_of(self, cheaper: bool) -> Tier:
+        return (self._cheap or self._tier) if cheaper else self._tier
 
     @asynccontextmanager
     async def _slot(self, payer: Payer, priority: Priority, interruptible: bool) -> AsyncIterator[None]:
