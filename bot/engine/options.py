@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -32,6 +33,8 @@ class Options:
         self._spaces: dict[int, dict[tuple[int, str], str]] = {}
         self._proxied: dict[int, bool] = {}
         self._listeners: list[Changed] = []
+        self._reading = asyncio.Lock()
+        self._forgets = 0
 
     def on_change(self, listener: Changed) -> None:
         """Call this after every change of a setting."""
@@ -42,14 +45,22 @@ class Options:
         return [place_id for place_id, known in self._spaces.get(space_id, {}) if known == key]
 
     async def load(self, space_id: int) -> None:
-        """Read a space's settings once."""
-        if space_id not in self._spaces:
-            stored = await self._store.value(_proxy_key(space_id)) is not None
-            self._proxied[space_id] = stored or self.proxies_seen(space_id)
-            self._spaces[space_id] = await self._store.options(space_id)
+        """Read a space's settings once. Who asks meanwhile waits for the same reading: a second one could end
+        after a setting was changed, and put the old ones in its place."""
+        if space_id in self._spaces:
+            return
+        async with self._reading:
+            while space_id not in self._spaces:
+                forgets = self._forgets
+                proxied = await self._store.value(_proxy_key(space_id)) is not None
+                stored = await self._store.options(space_id)
+                if forgets == self._forgets:
+                    self._proxied[space_id] = proxied or self.proxies_seen(space_id)
+                    self._spaces[space_id] = stored
 
     def forget(self, space_id: int) -> None:
         """The space's settings are gone, or must be read again."""
+        self._forgets += 1
         self._spaces.pop(space_id, None)
         self._proxied.pop(space_id, None)
 
