@@ -30,7 +30,9 @@ CHANNELS: Final = 4
 MEMBERS: Final = 40
 SETTLED_S: Final = 180.0
 RESTARTS_S: Final = 60.0
-"""A stop or a kill comes about this often."""
+"""A stop or a kill comes no more often than this,"""
+RESTARTS: Final = 8
+"""and about so many times: between them what grows must have time to grow."""
 SETTINGS: Final = {"EMBEDDING_MODEL": "openai:letters", "CONTEXT_TOKENS": "2048"}
 _REPLIES: Final = r"/webhooks/\d+/[^/]+$"
 
@@ -58,7 +60,8 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         for channel in channels:
             await table.scene("Feast", channel)
         crowd = Crowd(table, channels, members, chance, pause=options.pause)
-        weather, growth = Weather(on, crowd, chance), Growth(on.bot, folder, tasks)
+        every = max(RESTARTS_S, 60 * options.minutes / RESTARTS)
+        weather, growth = Weather(on, crowd, chance, restart_every=every), Growth(on.bot, folder, tasks)
         crowd.begin()
         ends = time.monotonic() + 60 * options.minutes
         while time.monotonic() < ends:
@@ -124,10 +127,11 @@ def _waiting(on: Stage) -> bool:
 class Weather:
     """One random fault at a time."""
 
-    def __init__(self, on: Stage, crowd: Crowd, chance: random.Random) -> None:
+    def __init__(self, on: Stage, crowd: Crowd, chance: random.Random, *, restart_every: float) -> None:
         self._on = on
         self._crowd = crowd
         self._chance = chance
+        self._restart_every = restart_every
         self._restarted = time.monotonic()
         self.came: Counter[str] = Counter()
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -143,7 +147,7 @@ class Weather:
 
     async def turn(self) -> None:
         """Let something happen."""
-        if time.monotonic() - self._restarted > RESTARTS_S:
+        if time.monotonic() - self._restarted > self._restart_every:
             await self._restart()
             return
         name = self._chance.choice(list(self._kinds))
