@@ -79,19 +79,6 @@ stored_values = Table(
     Column("value", sa.Text, nullable=False),
 )
 counters = Table("counters", metadata, Column("name", sa.Text, primary_key=True), _number("number"))
-jobs = Table(
-    "jobs",
-    metadata,
-    _key(),
-    Column("kind", sa.Text, nullable=False),
-    _number("space_id", server_default=text("0")),
-    _string("request"),
-    _string("progress"),
-    _time("created_at"),
-    _maybe("finished_at", UtcDateTime),
-    _maybe("result", sa.Text),
-    sqlite_autoincrement=True,
-)
 
 # ---------------------------------------------------------------- personas
 personas = Table(
