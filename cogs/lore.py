@@ -14,6 +14,7 @@ from bot.core.lore_entries import LoreEntry, Position
 from bot.core.lore_keys import split_keys
 from bot.engine.audit import change
 from bot.engine.lore import Listed, Owner
+from bot.engine.notices import NO_SCENE
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, text_file, think
 from cogs.audit import note
@@ -306,7 +307,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         if scope == "scene":
             view = await self._troupe.scenes.current(place.id)
             if view is None:
-                raise UserFacing("There is no active scene here. `/scene start` begins one.")
+                raise UserFacing(NO_SCENE)
             return Owner(place.space_id, scene_id=view.scene.id), view.scene.name
         return Owner(place.space_id), "server" if place.guild_id else "here"
 

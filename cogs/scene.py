@@ -13,6 +13,7 @@ from discord.ext import commands
 
 from bot.core.types import Persona, Place, Scene
 from bot.engine.audit import change as diff
+from bot.engine.notices import NO_SCENE
 from bot.errors import DeliveryError, UserFacing
 from cogs.answers import Asked, say, think
 from cogs.audit import note
@@ -161,7 +162,7 @@ class Scenes(SceneShareCommands, commands.GroupCog, name="scene", description="R
         await think(interaction)
         view = await self._troupe.scenes.current(here(interaction).id)
         if view is None:
-            await say(interaction, "There is no active scene here. `/scene start` begins one.")
+            await say(interaction, NO_SCENE)
             return
         await say(interaction, _described(view))
 

@@ -21,6 +21,7 @@ from bot.core.names import fold
 from bot.core.options import OPTIONS
 from bot.core.privacy import Export, Owned
 from bot.core.types import Alias, Line, Memory, MemoryKind, Persona, Place, Scene, Scratchpad, StyleSample
+from bot.engine.notices import NO_SCENE
 from bot.errors import UserFacing
 
 NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
@@ -172,7 +173,7 @@ class FakeScenes:
         for scene in self.kept:
             if scene.place_id == place_id and scene.active:
                 return scene
-        raise UserFacing("There is no active scene here.")
+        raise UserFacing(NO_SCENE)
 
     def _change(self, place: Place, **changes: Any) -> Scene:
         old = self._active(place.id)

@@ -12,8 +12,8 @@ from bot.core.types import Persona, Place, Turn
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
 from bot.engine.journal import Journal
+from bot.engine.notices import NO_SCENE
 from bot.engine.places import Places
-from bot.engine.scenes import NO_SCENE
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
 

@@ -29,9 +29,9 @@ from bot.core.stores import LoreRow, LoreStore
 from bot.core.types import Persona, Place, Scene, Turn, TurnKind
 from bot.core.window import Count, Roster
 from bot.engine.conduct import perceived
+from bot.engine.notices import NO_SCENE
 from bot.engine.personas import Personas
 from bot.engine.places import Places
-from bot.engine.scenes import NO_SCENE
 from bot.engine.state import PlaceState, ReplyRequest
 from bot.errors import UserFacing
 

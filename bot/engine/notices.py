@@ -25,7 +25,7 @@ TROUBLE = "*Something went wrong here. The bot's owner finds it in the log (refe
 TROUBLE_QUIET = timedelta(minutes=5)
 """Of what went wrong unexpectedly, a place is told once in this time: one fault often brings many."""
 NOT_TAKEN = "*Discord did not take my answer. Please say it again.*"
-NO_SCENE = "Nothing is played here yet. A moderator starts a scene with `/scene start`."
+NO_SCENE = "There is no active scene here. A moderator starts one with `/scene start`."
 ASLEEP = "The personas are asleep: a moderator stopped all replies. `/persona wake` brings them back."
 AGE_RESTRICTED = (
     "That persona is age-restricted: it speaks only in channels that are marked so in Discord "

@@ -13,8 +13,8 @@ from bot.core.stores import TurnStore
 from bot.core.types import Place, Turn, TurnKind
 from bot.engine.delivery import Delivery
 from bot.engine.journal import Journal
+from bot.engine.notices import NO_SCENE
 from bot.engine.places import Places
-from bot.engine.scenes import NO_SCENE
 from bot.engine.state import Address, PlaceState
 from bot.errors import UserFacing
 

@@ -9,11 +9,10 @@ from bot.core.events import snowflake
 from bot.core.stores import PersonaStore, SceneStore, TurnStore
 from bot.core.types import Alias, Persona, Place, Scene, Scratchpad
 from bot.engine.conduct import Conduct
+from bot.engine.notices import NO_SCENE
 from bot.engine.places import Places
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
-
-NO_SCENE = "There is no active scene here. A moderator starts one with `/scene start`."
 
 
 @dataclass(frozen=True, slots=True)

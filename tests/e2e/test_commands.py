@@ -35,7 +35,9 @@ async def test_without_a_scene_nothing_is_stored_and_one_notice_tells_how_to_beg
     assert table.stage.stored("SELECT text FROM turns WHERE place_id = ? AND persona_id IS NULL", inn.id) == [
         ("Mira, good evening!",)
     ]
-    hints = [one for one in table.stage.discord.messages(inn) if "Nothing is played here" in one.content]
+    hints = [
+        one for one in table.stage.discord.messages(inn) if "There is no active scene here" in one.content
+    ]
     assert len(hints) == 1
 
 
@@ -55,7 +57,7 @@ async def test_pause_resume_and_end(table: Table) -> None:
     assert "ended" in await table.use("scene end", inn)
     await anna.say(inn, "Mira, one more parsnip?")
     await anna.say(inn, f"<@{table.stage.discord.bot_user_id}> hello?")
-    await table.note(inn, "Nothing is played here")
+    await table.note(inn, "There is no active scene here")
     assert "Feast" in await table.use("scene list", inn)
     assert "no active scene" in await table.use("scene show", inn)
     assert len(table.prompts()) == 1
