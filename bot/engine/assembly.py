@@ -230,7 +230,7 @@ def assemble(parts: Parts) -> Troupe:
             options=options,
             notices=notices,
             channels=parts.channels,
-            messenger=parts.messenger,
+            delivery=delivery,
             currency=parts.spending.currency,
             has_cheaper=calls.has_cheaper,
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
@@ -36,7 +37,8 @@ class _Hushed(Exception):
 
 
 class Delivery:
-    """The only one that speaks for personas. A row is committed before it comes here."""
+    """The only one that speaks for personas. What belongs to the story is committed as rows of the outbox
+    before it comes here."""
 
     def __init__(
         self,
@@ -98,6 +100,16 @@ class Delivery:
         async with self._locks.setdefault(place.id, asyncio.Lock()):
             return await self._send_rows(place, persona, rows, reply_to)
 
+    async def aside(self, place: Place, persona: Persona, text: str, *, reply_to: int | None = None) -> None:
+        """Have the persona say, once and behind what the place is being sent, what is no part of the story:
+        it is not stored, nor said again when it does not arrive. Silent where nobody may speak now.
+
+        DeliveryError when the place does not take it, or nobody can tell.
+        """
+        async with self._locks.setdefault(place.id, asyncio.Lock()):
+            with contextlib.suppress(_Hushed):
+                await self._speak(place, persona, text, secrets.token_urlsafe(12), reply_to)
+
     async def _send_rows(
         self, place: Place, persona: Persona, rows: Sequence[OutboxRow], reply_to: int | None = None
     ) -> bool:
@@ -137,7 +149,7 @@ class Delivery:
             if attempt:
                 await asyncio.sleep(self._pause * attempt)
             try:
-                message_id = await self._speak(place, persona, row, reply_to)
+                message_id = await self._speak(place, persona, row.text, row.nonce, reply_to)
             except _Hushed:
                 await asyncio.sleep(self._pause)  # what was cut off may still arrive
                 found = await self._look(row, place, attempts=1)
@@ -185,10 +197,13 @@ class Delivery:
             task.cancel()
         return len(stopped)
 
-    async def _speak(self, place: Place, persona: Persona, row: OutboxRow, reply_to: int | None) -> int:
+    async def _speak(
+        self, place: Place, persona: Persona, text: str, nonce: str, reply_to: int | None
+    ) -> int:
+        """The id of the message. Raises _Hushed instead of speaking, or when it is cut off in the middle."""
         if self._silent is not None and await self._silent(place):
             raise _Hushed
-        speak = self._messenger.speak(place, persona, row.text, nonce=row.nonce, reply_to=reply_to)
+        speak = self._messenger.speak(place, persona, text, nonce=nonce, reply_to=reply_to)
         task = asyncio.create_task(_awaited(speak), name=f"speaking in {place.id}")
         self._speaking[task] = place
         try:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from dataclasses import replace
 
-from bot.core.ports import Messenger
 from bot.core.spending import (
     SHORTER_WINDOW,
     Level,
@@ -22,6 +20,7 @@ from bot.core.spending_words import key_of, tired, warned
 from bot.core.trust import Channels
 from bot.core.types import Place
 from bot.engine.audit import log_channel
+from bot.engine.delivery import Delivery
 from bot.engine.limits import Limits, OverLimit
 from bot.engine.notices import Notices
 from bot.engine.options import Options
@@ -42,7 +41,7 @@ class Thrift:
         options: Options,
         notices: Notices,
         channels: Channels,
-        messenger: Messenger,
+        delivery: Delivery,
         currency: str,
         has_cheaper: bool,
     ) -> None:
@@ -51,7 +50,7 @@ class Thrift:
         self._options = options
         self._notices = notices
         self._channels = channels
-        self._messenger = messenger
+        self._delivery = delivery
         self._currency = currency
         self._has_cheaper = has_cheaper
 
@@ -85,13 +84,7 @@ class Thrift:
         text = tired(limit, name=persona.name, own_line=str(request.options["tired_line"]), day=day)
         answered = request.answers[-1].message_ids
         try:
-            await self._messenger.speak(
-                place,
-                persona,
-                text,
-                nonce=secrets.token_hex(8),
-                reply_to=answered[-1] if answered else None,
-            )
+            await self._delivery.aside(place, persona, text, reply_to=answered[-1] if answered else None)
         except DeliveryError as problem:
             log.warning("Place %s is not told that %s is used up: %s", place.id, key_of(limit), problem)
 

@@ -88,3 +88,18 @@ async def test_members_are_told_when_discord_does_not_take_an_answer(
         assert messenger.notices == [(TAVERN.id, text) for text in told]
         assert [turn.text for turn in await stage.window()] == ["Mira?"]
         assert await stage.store.turns.open_outbox() == []
+
+
+async def test_an_aside_is_stored_nowhere_and_kept_back_while_personas_sleep(
+    tmp_path: Path,
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira)
+        delivery = stage.troupe.delivery
+        await delivery.aside(TAVERN, mira, "So tired.")
+        await stage.troupe.trust.sleep.sleep(TAVERN.space_id)
+        await delivery.aside(TAVERN, mira, "Still tired.")
+        assert stage.messenger.texts() == ["So tired."]
+        assert await stage.window() == []
+        assert await stage.store.turns.open_outbox() == []
