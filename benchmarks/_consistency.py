@@ -8,7 +8,8 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,30 +31,26 @@ _TWICE: Final = {
 
 
 def database_faults(folder: Path) -> list[str]:
-    """What is wrong in the database, looked at in a copy, as the next start will find it."""
-    with tempfile.TemporaryDirectory(prefix="troupe-") as beside:
-        for path in folder.glob(f"{DATABASE}*"):
-            shutil.copy2(path, beside)
-        with closing(sqlite3.connect(Path(beside) / DATABASE)) as database:
-            found = [
-                str(complaint)
-                for (complaint,) in database.execute("PRAGMA integrity_check(5)")
-                if complaint != "ok"
-            ]
-            found += [
-                f"foreign key: {row}" for row in database.execute("PRAGMA foreign_key_check").fetchmany(5)
-            ]
-            has_tables = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'memories'").fetchone()
-            if has_tables:  # a first start that was killed early has none yet
-                for what, query in _TWICE.items():
-                    if rows := database.execute(query).fetchmany(3):
-                        found.append(f"{what}: {rows}")
-            return found
+    """What is wrong in the database, as the next start will find it."""
+    with _copy(folder) as database:
+        found = [
+            str(complaint)
+            for (complaint,) in database.execute("PRAGMA integrity_check(5)")
+            if complaint != "ok"
+        ]
+        found += [f"foreign key: {row}" for row in database.execute("PRAGMA foreign_key_check").fetchmany(5)]
+        if _has_tables(database):
+            for what, query in _TWICE.items():
+                if rows := database.execute(query).fetchmany(3):
+                    found.append(f"{what}: {rows}")
+        return found
 
 
 def index_faults(folder: Path) -> list[str]:
     """What differs between the search index and the memories that the database says are in it."""
-    with closing(sqlite3.connect(folder / DATABASE)) as database:
+    with _copy(folder) as database:
+        if not _has_tables(database):
+            return []
         marked = database.execute("SELECT id FROM memories WHERE indexed_by IS NOT NULL").fetchall()
         known = {identifier for (identifier,) in database.execute("SELECT id FROM memories")}
         leaving = {identifier for (identifier,) in database.execute("SELECT memory_id FROM erasures")}
@@ -64,6 +61,22 @@ def index_faults(folder: Path) -> list[str]:
     found += [f"memory {one} is marked but not in the index" for (one,) in marked if one not in present]
     found += [f"the index knows {one}, which is no memory" for one in present - known - leaving]
     return found[:10]
+
+
+@contextmanager
+def _copy(folder: Path) -> Iterator[sqlite3.Connection]:
+    """A copy of the database with its log: to open the files themselves would already mend them."""
+    with tempfile.TemporaryDirectory(prefix="troupe-") as beside:
+        for path in folder.glob(f"{DATABASE}*"):
+            shutil.copy2(path, beside)
+        with closing(sqlite3.connect(Path(beside) / DATABASE)) as database:
+            yield database
+
+
+def _has_tables(database: sqlite3.Connection) -> bool:
+    """A first start that was killed early made none."""
+    found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasures'").fetchone()
+    return found is not None
 
 
 async def _index_rows(folder: Path) -> list[tuple[int, int]]:

@@ -1,8 +1,10 @@
-"""Kills the bot (kill -9) at random moments while people talk to it, and looks after each what is left.
+"""Kills the bot (kill -9) while people talk to it, and looks after each kill what is left.
 
 The real bot in its own process, on the loopback Discord and the scripted model server (which also gives
-the vectors). Kills come while it talks (turns, replies, background calls, index writes, clean-up of tables),
-while it starts (migrations at the first one, settling, reading histories) and while it stops.
+the vectors). Every other kill comes at random: while it talks, while it starts (settling, reading histories),
+while it stops. The others are aimed at one named moment after the other (`_moments`), so that short ones are
+hit too: commits, sends, background calls, index writes, clean-up of tables, erasing, migrations, backups,
+the steps of a stop.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks._aiming import Aim
 from benchmarks._consistency import database_faults, index_faults
 from benchmarks._crowd import Crowd
 from benchmarks._encoding import say
+from benchmarks._migrating import OldDatabase
+from benchmarks._moments import MOMENTS, Moment, Way
 from benchmarks._notes import notes_for
 from tests.discord_server import ScriptedUser
 from tests.e2e.bot_process import Stage, Table, eventually, stage
@@ -31,6 +36,7 @@ MEMBERS: Final = 24
 SETTLED_S: Final = 120.0
 TALKING, STARTING, STOPPING = "while it talks", "while it starts", "while it stops"
 _KINDS: Final = (TALKING, TALKING, TALKING, STARTING, STOPPING)
+_BETWEEN: Final = "before a start"
 SETTINGS: Final = {"EMBEDDING_MODEL": "openai:letters", "CONTEXT_TOKENS": "2048"}
 
 
@@ -42,7 +48,9 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--longest", type=float, default=4.0, help="seconds of talk before a kill, at most")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="troupe-", ignore_cleanup_errors=True) as folder:
-        return asyncio.run(_run(Path(folder), options))
+        data = Path(folder) / "data"
+        data.mkdir()
+        return asyncio.run(_run(data, options))
 
 
 async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -52,7 +60,10 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         trial = Trial(run_on, folder, chance, options.longest)
         await trial.first_start()
         for number in range(1, options.kills):
-            await trial.kill(_KINDS[number % len(_KINDS)])
+            if number % 2:
+                await trial.aimed_kill(MOMENTS[number // 2 % len(MOMENTS)])
+            else:
+                await trial.kill(_KINDS[number // 2 % len(_KINDS)])
             say(f"{number + 1} of {options.kills} kills, {len(trial.crowd.said)} messages")
         await trial.finish()
         return trial.figures()
@@ -75,6 +86,8 @@ class Trial:
         self.faults: list[str] = []
         self.starts: list[float] = []
         self.crowd: Crowd
+        self._aim: Aim
+        self._old = OldDatabase(on, folder.parent / "old", chance)
 
     async def first_start(self) -> None:
         """The first kill comes while the database is made; then a scene begins in every channel."""
@@ -89,13 +102,14 @@ class Trial:
         for channel in channels:
             await table.scene("Feast", channel)
         self.crowd = Crowd(table, channels, members, self._chance)
+        self._aim = Aim(self._on, self._folder, self.crowd, self._chance)
         self.crowd.begin()
 
     async def kill(self, kind: str) -> None:
         """One kill of this kind, and what is left afterwards; then the bot is up again."""
         bot = self._on.bot
         if kind == STARTING:
-            await self._kill("before a start")
+            await self._kill(_BETWEEN)
             await bot.start()
             await asyncio.sleep(self._chance.uniform(0.05, 1.1) * self._start_s)
         else:
@@ -107,11 +121,26 @@ class Trial:
         await asyncio.sleep(self._chance.uniform(0.0, 0.5))
         await self._up()
 
+    async def aimed_kill(self, moment: Moment) -> None:
+        """One kill at a named moment, and what is left afterwards; then the bot is up again."""
+        await self._kill(_BETWEEN)
+        by = self._old if moment.way is Way.MIGRATE else self._aim
+        self._note(moment.name, await by.kill(moment))
+        await self._look(moment.name, index_too=moment.way is not Way.REBUILD)
+        await self._up()
+
     async def _kill(self, kind: str) -> None:
         if self._on.bot.running:
             await self._on.bot.kill()
-        self.kills[kind] += kind != "before a start"
+        await self._look(kind)
+
+    async def _look(self, kind: str, *, index_too: bool = True) -> None:
+        """Count a kill and note what it left. Without its index, the marks of what is in it stand for a
+        moment longer."""
+        self.kills[kind] += kind != _BETWEEN
         self._note(kind, await asyncio.to_thread(database_faults, self._folder))
+        if index_too:
+            self._note(kind, await asyncio.to_thread(index_faults, self._folder))
         self._note(kind, [f"{one['message']} {one['traceback'] or ''}" for one in self._on.take_errors()])
 
     async def _up(self) -> None:

@@ -2,8 +2,9 @@
 
 `python -m tests.discord_server.launch_bot [ARGUMENTS]` reads LOOPBACK_REST, LOOPBACK_GATEWAY and optionally
 LOOPBACK_CDN, LOOPBACK_ERRORS: a file that gets one JSON line for each error the bot logs, and
-LOOPBACK_TASKS: a file that holds how many tasks the bot has, every second. Without arguments it runs
-`bot run`.
+LOOPBACK_TASKS: a file that holds how many tasks the bot has, every second. LOOPBACK_SET and LOOPBACK_DIE are
+for `dying`: a constant to change, and the function in which the process is killed. Without arguments it
+runs `bot run`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import threading
 import time
 from pathlib import Path
 
+from tests.discord_server.dying import die_in, set_constant
 from tests.discord_server.seams import point_discord_at
 
 
@@ -64,6 +66,10 @@ def main(arguments: list[str]) -> int:
         keep_errors(Path(os.environ["LOOPBACK_ERRORS"]))
     if os.environ.get("LOOPBACK_TASKS"):
         keep_task_count(Path(os.environ["LOOPBACK_TASKS"]))
+    if os.environ.get("LOOPBACK_SET"):
+        set_constant(os.environ["LOOPBACK_SET"])
+    if os.environ.get("LOOPBACK_DIE"):
+        die_in(os.environ["LOOPBACK_DIE"])
     from bot.__main__ import main as run_bot  # noqa: PLC0415 - after the seams are set
 
     return int(run_bot(arguments or ["run"]) or 0)

@@ -60,6 +60,16 @@ class BotProcess:
         if error is None and not self.allow_errors:
             assert not self.errors(), f"the bot logged errors: {self.errors()}"
 
+    def beside(self, folder: Path) -> BotProcess:
+        """Another bot with the same settings on another data folder; not started."""
+        env = {**self._env, "DATA_DIR": str(folder)}
+        return BotProcess(self.server, folder, env=env, allow_errors=self.allow_errors)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that the bot is given, for another process on the same data."""
+        return {"DATA_DIR": str(self.folder), **self.server.environment, **self._env}
+
     @property
     def running(self) -> bool:
         """Whether the process is alive."""
@@ -75,17 +85,16 @@ class BotProcess:
         """What the bot has written to standard output and standard error so far."""
         return "\n".join(self.lines)
 
-    async def start(self) -> None:
-        """Start the process, for the first time or again."""
+    async def start(self, env: Mapping[str, str] | None = None) -> None:
+        """Start the process, for the first time or again; `env` holds for this time only."""
         path = os.pathsep.join(item for item in (str(ROOT), os.environ.get("PYTHONPATH")) if item)
         env = {
             **os.environ,
             "PYTHONPATH": path,
             "PYTHONUNBUFFERED": "1",
-            "DATA_DIR": str(self.folder),
             "LOOPBACK_ERRORS": str(self._errors_path),
-            **self.server.environment,
-            **self._env,
+            **self.environment,
+            **(env or {}),
         }
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
