@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection
@@ -43,19 +44,22 @@ class Retention:
         self._usage = usage
         self._options = options
         self._now = now
+        self._changing = asyncio.Lock()
+        """Held from the look at the servers that were left until what follows from it is done."""
 
     # ------------------------------------------------------------ what Discord tells
     async def left(self, guild_id: int) -> None:
         """The bot was removed from a server: after its `grace_days` all of it is deleted."""
         if guild_id in await self._store.known_spaces():
-            await self._set_left({guild_id: self._now(), **await self._left()})
+            async with self._changing:
+                await self._set_left({guild_id: self._now(), **await self._left()})
             log.info("Server %s was left; what is kept of it waits to be deleted", guild_id)
 
     async def joined(self, guild_id: int) -> None:
         """The bot is back: nothing is deleted."""
-        left = await self._left()
-        if left.pop(guild_id, None) is not None:
-            await self._set_left(left)
+        async with self._changing:
+            back = await self._no_longer_left(guild_id)
+        if back:
             log.info("Server %s is back; nothing of it is deleted", guild_id)
 
     async def present_in(self, guild_ids: Collection[int]) -> None:
@@ -76,11 +80,13 @@ class Retention:
     async def step(self) -> float:
         """Delete what is due; the seconds until the next look."""
         now = self._now()
-        left = await self._left()
-        for guild_id, since in left.items():
-            if now - since >= timedelta(days=await self._days(guild_id, "grace_days")):
-                await self._privacy.purge(guild_id)
-                await self.joined(guild_id)
+        for guild_id in await self._left():
+            async with self._changing:
+                since = (await self._left()).get(guild_id)
+                grace = timedelta(days=await self._days(guild_id, "grace_days"))
+                if since is not None and now - since >= grace:
+                    await self._privacy.purge(guild_id)
+                    await self._no_longer_left(guild_id)
         for space_id in await self._store.known_spaces():
             days = await self._days(space_id, "retention_days")
             if days:
@@ -96,6 +102,13 @@ class Retention:
     async def _left(self) -> dict[int, datetime]:
         stored = json.loads(await self._settings.value(_LEFT) or "{}")
         return {int(guild_id): datetime.fromisoformat(since) for guild_id, since in stored.items()}
+
+    async def _no_longer_left(self, guild_id: int) -> bool:
+        left = await self._left()
+        if left.pop(guild_id, None) is None:
+            return False
+        await self._set_left(left)
+        return True
 
     async def _set_left(self, left: dict[int, datetime]) -> None:
         stored = {str(guild_id): since.isoformat() for guild_id, since in left.items()}

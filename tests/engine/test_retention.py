@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from bot.core.types import Place
+from tests.engine.gates import Held, steps
 from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
 
 GUILD = TAVERN.space_id
@@ -103,3 +107,46 @@ async def test_a_deleted_channel_is_forgotten_with_its_threads(tmp_path: Path) -
         assert [stage.troupe.is_live(place.id) for place in (TAVERN, CELLAR, THREAD)] == [True, False, False]
         assert await said(stage) == ["In the tavern."]
         await stage.troupe.retention.channel_gone(12345)
+
+
+async def both_servers(stage: Stage) -> None:
+    """A scene in each of two servers."""
+    await stage.scene(await stage.persona())
+    odo = await stage.troupe.personas.create(ELSEWHERE.space_id, name="Odo", by=BOB)
+    await stage.scene(odo, place=ELSEWHERE)
+
+
+async def test_two_servers_left_at_once_are_both_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await both_servers(stage)
+        held = Held(monkeypatch, stage.store.settings, "value")
+        first = asyncio.create_task(stage.troupe.retention.left(GUILD))
+        await held.reached()
+        second = asyncio.create_task(stage.troupe.retention.left(ELSEWHERE.space_id))
+        async with asyncio.timeout(5):
+            await asyncio.wait([second], timeout=0.05)
+            held.go.set()
+            await asyncio.gather(first, second)
+        stage.clock.ahead += timedelta(days=8)
+        await stage.troupe.retention.step()
+        assert await stage.store.privacy.known_spaces() == []
+
+
+async def test_a_server_that_comes_back_while_another_is_deleted_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await both_servers(stage)
+        await stage.troupe.retention.left(ELSEWHERE.space_id)
+        await stage.troupe.retention.left(GUILD)
+        stage.clock.ahead += timedelta(days=8)
+        held = Held(monkeypatch, stage.store.privacy, "erase_space", before=True)
+        deleting = asyncio.create_task(stage.troupe.retention.step())
+        await held.reached()
+        back = asyncio.create_task(stage.troupe.retention.joined(ELSEWHERE.space_id))
+        await steps()
+        held.go.set()
+        await asyncio.gather(deleting, back)
+        assert await stage.store.privacy.known_spaces() == [ELSEWHERE.space_id]
