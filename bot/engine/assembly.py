@@ -59,6 +59,7 @@ from bot.engine.summarising import Summariser
 from bot.engine.thrift import Thrift
 from bot.engine.troupe import Troupe
 from bot.engine.trust import Trust
+from bot.engine.unlearning import Unlearning
 from bot.engine.unplayed import Unplayed
 from bot.engine.usage import Usage
 
@@ -114,7 +115,10 @@ def assemble(parts: Parts) -> Troupe:
         erase_bytes=store.erase_bytes,
         now=now,
     )
-    pasts = Pasts(store=store.pasts, memories=store.memories, words=words, wake_indexer=indexer.wake)
+    unlearning = Unlearning(words=words, places=places, wake_indexer=indexer.wake)
+    pasts = Pasts(
+        store=store.pasts, memories=store.memories, unlearning=unlearning, wake_indexer=indexer.wake
+    )
     sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
     recaller = Recaller(
         sharing=sharing,
@@ -311,11 +315,7 @@ def assemble(parts: Parts) -> Troupe:
             places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
         ),
         aliases=Aliases(
-            places=places,
-            store=store.scenes,
-            turns=store.turns,
-            personas=store.personas,
-            conduct=conduct,
+            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
         ),
         pages=Pages(
             knowledge=store.knowledge,
@@ -323,7 +323,7 @@ def assemble(parts: Parts) -> Troupe:
             scenes=store.scenes,
             turns=store.turns,
             personas=store.personas,
-            recaller=recaller,
+            unlearning=unlearning,
             wake_indexer=indexer.wake,
             now=now,
         ),
@@ -355,6 +355,7 @@ def assemble(parts: Parts) -> Troupe:
             turns=store.turns,
             recaller=recaller,
             journal=journal,
+            unlearning=unlearning,
             now=now,
         ),
         options=options,

@@ -15,6 +15,7 @@ from bot.core.types import Memory, MemoryKind, Place, Scratchpad, Turn
 from bot.engine.journal import Journal
 from bot.engine.recalling import Recaller
 from bot.engine.scenes import active_scene
+from bot.engine.unlearning import Unlearning
 from bot.errors import UserFacing
 
 MOST_FELT = 600
@@ -45,6 +46,7 @@ class Memories:
         turns: TurnStore,
         recaller: Recaller,
         journal: Journal,
+        unlearning: Unlearning,
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
@@ -53,6 +55,7 @@ class Memories:
         self._turns = turns
         self._recaller = recaller
         self._journal = journal
+        self._unlearning = unlearning
         self._now = now
 
     async def search(
@@ -97,7 +100,7 @@ class Memories:
                 await self._journal.flushed()
                 return memory
         await self._store.remove([memory_id])
-        self._recaller.forget([memory_id])
+        self._unlearning.unlearn(place.space_id, [memory_id])
         return memory
 
     async def around(self, place: Place, memory_id: int) -> list[Turn]:

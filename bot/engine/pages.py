@@ -12,8 +12,8 @@ from bot.core.names import find_name, fold
 from bot.core.stores import MemoryStore, PersonaStore, SceneStore, TurnStore
 from bot.core.supersession import newest_in_line
 from bot.core.types import NOBODY, Memory, MemoryDraft, MemoryKind, Place, Scene
-from bot.engine.recalling import Recaller
 from bot.engine.scenes import active_scene, checked_text
+from bot.engine.unlearning import Unlearning
 from bot.errors import UserFacing
 
 LONGEST_FACT = 300
@@ -53,7 +53,7 @@ class Pages:
         scenes: SceneStore,
         turns: TurnStore,
         personas: PersonaStore,
-        recaller: Recaller,
+        unlearning: Unlearning,
         wake_indexer: Callable[[], None],
         now: Callable[[], datetime],
     ) -> None:
@@ -62,7 +62,7 @@ class Pages:
         self._scenes = scenes
         self._turns = turns
         self._personas = personas
-        self._recaller = recaller
+        self._unlearning = unlearning
         self._wake_indexer = wake_indexer
         self._now = now
 
@@ -95,8 +95,7 @@ class Pages:
         memory = await self._knowledge.reword(memory_id, checked_text(text, LONGEST_FACT, "A fact"))
         if memory is None:
             raise UserFacing("That fact is gone meanwhile.")
-        self._recaller.forget([memory_id])
-        self._wake_indexer()
+        self._unlearning.unlearn(place.space_id, [memory_id])
         return memory
 
     async def add(self, place: Place, text: str, *, by: int) -> KnownFact | Memory:

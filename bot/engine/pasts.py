@@ -12,7 +12,7 @@ from bot.core.names import fold
 from bot.core.ports import Scope
 from bot.core.stores import MemoryStore, Past, PastStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona
-from bot.engine.story_words import StoryWords
+from bot.engine.unlearning import Unlearning
 from bot.errors import UserFacing
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,11 +39,16 @@ class Pasts:
     """Permissions are the caller's job."""
 
     def __init__(
-        self, *, store: PastStore, memories: MemoryStore, words: StoryWords, wake_indexer: Callable[[], None]
+        self,
+        *,
+        store: PastStore,
+        memories: MemoryStore,
+        unlearning: Unlearning,
+        wake_indexer: Callable[[], None],
     ) -> None:
         self._store = store
         self._memories = memories
-        self._words = words
+        self._unlearning = unlearning
         self._wake_indexer = wake_indexer
         self._known: dict[int, Past] = {}
         self._without: set[int] = set()
@@ -93,8 +98,7 @@ class Pasts:
             raise UserFacing("There is no such memory. `/persona memories` shows those there are.")
         ids = [one.id for one in gone]
         await self._memories.remove(ids)
-        self._words.forget(ids)
-        self._wake_indexer()
+        self._unlearning.unlearn(persona.space_id, ids)
         return gone
 
     async def exported(self, persona: Persona, card: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from bot.core.events import MessagePosted
-from bot.core.stores import JournalOutcome
+from bot.core.stores import Changed, JournalOutcome
 from bot.core.types import Place
 from bot.engine.actor import Answer, Change, Conduct, PlaceActor, Stumbled, T, in_silence
 from bot.engine.jobs import Jobs
@@ -33,6 +33,8 @@ class Places:
         place = event.place if event else self._live.place(place_id)
         if outcome is not None and place is not None:
             self._actor(place).tell(outcome, event)
+            if isinstance(outcome, Changed) and outcome.memory_ids:
+                self.unlearn(place.space_id, outcome.memory_ids)
 
     async def do(self, place: Place, change: Change[T]) -> T:
         """Run a change on the place's state, in its order."""
@@ -53,6 +55,17 @@ class Places:
     def awake_in(self, space_id: int) -> list[PlaceActor]:
         """The actors of a space that are awake."""
         return self._of_spaces([space_id])
+
+    def unlearn(self, space_id: int, memory_ids: Collection[int]) -> None:
+        """These memories are gone or say something else, for every place of the space: a persona's past goes
+        with it everywhere, and channels may be linked."""
+
+        async def change(state: PlaceState) -> None:
+            state.unlearn(memory_ids)
+
+        for actor in self.awake_in(space_id):
+            if actor.state.reply is not None:
+                actor.later(change)
 
     def wake(self, place: Place) -> None:
         """Load a place, so that what it still owes is answered."""

@@ -198,10 +198,6 @@ class Recaller:
             for item in with_newer(ranked, newer)[:limit]
         ]
 
-    def forget(self, memory_ids: Collection[int]) -> None:
-        """These changed or are gone."""
-        self._words.forget(memory_ids)
-
     # ------------------------------------------------------------ while the encoder works
     async def _vector(self, text: str) -> Vector | None:
         if not self._encoder.ready or not text.strip():

@@ -216,6 +216,13 @@ class PlaceState:
             reply.cancel()
             self.pending = [*self.pending, *reply.addresses]
 
+    def unlearn(self, memory_ids: Collection[int]) -> None:
+        """A reply in the making that was told one of these memories is made anew."""
+        reply = self.reply
+        if reply is not None and reply.is_touched((), Told(memories=frozenset(memory_ids))):
+            reply.cancel()
+            self.pending = [*reply.addresses, *self.pending]
+
     def forget_members(self) -> None:
         """Stop a reply in the making, and let go of what is known of members until the next load."""
         self.pending = []

@@ -8,12 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.trust import Surroundings
+from bot.core.types import Memory, Place
 from bot.core.vectors import Vector
-from tests.engine.stage import BOB, TAVERN, Stage, open_stage
+from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
 
 ASKED = "Mira, what was the name of my grandmother's parrot?"
 TOLD = "My grandmother's parrot is called Bartholomew."
 GREETED = "Bartholomew is a fine name for a parrot, my dear."
+
+
+class OpenChannels:
+    """Channels that everyone may read."""
+
+    def about(self, place: Place) -> Surroundings:
+        return Surroundings(known=True, for_everyone=True)
 
 
 async def talk(stage: Stage, number: int = 150) -> None:
@@ -113,3 +122,66 @@ async def test_what_changes_while_the_prompt_is_gathered_is_not_told(
         (prompt,) = stage.model.of("reply")
         assert "Bartholomew" not in prompt.text
         assert stage.messenger.texts() == ["It is late."]
+
+
+async def ask_until(stage: Stage, text: str, place: Place = TAVERN) -> asyncio.Event:
+    """Ask, and wait until the model is asked; it answers when the event is set."""
+    stage.model.gate = asyncio.Event()
+    times = len(stage.model.of("reply")) + 1
+    stage.say(text, by=BOB, place=place)
+    await until_asked(stage, times)
+    return stage.model.gate
+
+
+@pytest.mark.parametrize("how", ["forgotten", "reworded"])
+async def test_a_memory_that_is_no_turn(tmp_path: Path, how: str) -> None:
+    async with open_stage(tmp_path, {"reply": ["It is late."]}) as stage:
+        await stage.scene(await stage.persona())
+        pages, memories = stage.troupe.pages, stage.troupe.memories
+        noted = await pages.add(TAVERN, "Mira has a parrot called Bartholomew.", by=BOB)
+        memory_id = noted.id if isinstance(noted, Memory) else noted.memory.id
+        gate = await ask_until(stage, "Mira, how do you call your parrot?")
+        assert "Bartholomew" in stage.model.of("reply")[0].text
+        if how == "forgotten":
+            await memories.forget(TAVERN, memory_id, by=BOB, moderator=True)
+        else:
+            await pages.edit(TAVERN, memory_id, "Mira has a parrot called Ferdinand.", by=BOB, moderator=True)
+        await until_asked(stage, 2)
+        gate.set()
+        await stage.quiet()
+        assert "Bartholomew" not in stage.model.of("reply")[1].text
+        assert stage.messenger.texts() == ["It is late."]
+
+
+async def test_a_memory_of_the_personas_own_past(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, {"reply": ["It is late."]}) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira, place=CELLAR)
+        await stage.troupe.pasts.remember(mira, TOLD)
+        gate = await ask_until(stage, ASKED, CELLAR)
+        assert "Bartholomew" in stage.model.of("reply")[0].text
+        (known,) = await stage.troupe.pasts.all(mira)
+        await stage.troupe.pasts.forget(mira, [known.id])
+        await until_asked(stage, 2)
+        gate.set()
+        await stage.quiet(CELLAR)
+        assert "Bartholomew" not in stage.model.of("reply")[1].text
+
+
+@pytest.mark.parametrize("how", ["deleted", "edited"])
+async def test_a_turn_of_a_linked_channel(tmp_path: Path, how: str) -> None:
+    async with open_stage(tmp_path, {"reply": ["It is late."]}, channels=OpenChannels()) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira, place=TAVERN)
+        await stage.scene(mira, place=CELLAR)
+        told = stage.say(TOLD, place=TAVERN)
+        await stage.quiet(TAVERN)
+        await stage.troupe.trust.sharing.share(CELLAR, TAVERN.id, by=BOB)
+        gate = await ask_until(stage, ASKED, CELLAR)
+        assert "Bartholomew" in stage.model.of("reply")[0].text
+        await change(stage, how, told)
+        await until_asked(stage, 2)
+        gate.set()
+        await stage.quiet(CELLAR)
+        assert "Bartholomew" not in stage.model.of("reply")[1].text
+        assert stage.messenger.texts(CELLAR) == ["It is late."]
