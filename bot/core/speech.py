@@ -14,6 +14,7 @@ from bot.core.names import called, calling_name, fold
 from bot.core.refusals import is_refusal
 from bot.core.repeats import LOOP_SEEN, goes_round, is_repeat, shorten_loops
 from bot.core.speaker_tags import tag_length
+from bot.core.template_marks import turn_in
 from bot.core.types import Persona
 from bot.core.window import CUT_NOTE
 
@@ -52,16 +53,18 @@ def voices(persona: Persona, cast: Iterable[Persona], member_names: Iterable[str
 
 
 def clean(text: str, voices: Voices, *, truncated: bool = False, notes: str = "") -> str:
-    """Return what the persona says: no name before it, nobody else's lines, no copied notes, marks closed.
+    """Return what the persona says: no name before it, nobody else's lines, no copied notes, marks closed,
+    nothing beyond the end of its turn.
 
     `truncated` says that the token limit ended the text; it then goes back to the last full sentence.
     `notes` are the lines of the prompt that nobody said; a line that is one of them is left out.
     Empty when nothing is left to say.
     """
     text = _NOT_SAID.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace(CUT_NOTE.strip(), "…"))
+    text, ended = turn_in(text)
     own, stopped = _own_words(without_blocks(text).strip(), voices)
     spoken = shorten_loops(_without_copies(own, notes).strip())
-    if truncated and not stopped:
+    if truncated and not (stopped or ended):
         spoken = to_last_sentence(spoken)
     spoken = close_open(spoken) if spoken else ""
     return spoken if re.sub(r"[\s*_~|`>#-]", "", spoken) else ""
@@ -76,7 +79,7 @@ class StopWatcher:
         self._line = ""
 
     def feed(self, delta: str) -> bool:
-        """Return False when writing on is useless: it speaks for somebody else, copies notes, or loops."""
+        """Return False when writing on is useless: it speaks for others, copies notes, loops, has ended."""
         *lines, last = (self._line + delta).split("\n")
         self._line = last
         self._text = (self._text + delta)[-LOOP_SEEN:]
@@ -84,7 +87,8 @@ class StopWatcher:
             return False
         if _for_others(last, self._voices, whole_line=False) or _LEAKED.search(self._text):
             return False
-        return not goes_round(self._text)
+        said, ended = turn_in(self._text)
+        return not (ended and said.strip()) and not goes_round(self._text)
 
 
 def for_discord(

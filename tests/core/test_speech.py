@@ -156,7 +156,7 @@ def test_a_full_name_wins_over_a_calling_name() -> None:
 
 
 def test_copied_notes_and_marks_of_the_prompt_leave_no_trace() -> None:
-    reply = "Hi.<|im_end|>\n<notes>\n- Alice: secret\n</notes>\nWelcome … [cut here, the rest is stored]"
+    reply = "Hi.<|mask|>\n<notes>\n- Alice: secret\n</notes>\nWelcome … [cut here, the rest is stored]"
     assert clean(reply, VOICES) == "Hi.\n\nWelcome …"
 
 
