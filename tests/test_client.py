@@ -145,8 +145,13 @@ async def test_joining_a_guild_says_the_first_steps_once(discord_server: Discord
     discord_server.add_channel(guild, "rules", private_to=[discord_server.owner])
     channel = discord_server.add_channel(guild, "general")
     async with connected(discord_server, FakeTroupe()):
+        failing = discord_server.fail_next("POST", r"/channels/\d+/messages", status=502, after_effect=True)
         discord_server.invite_bot(guild)
         message = await discord_server.wait_for_message(channel)
+        posts = ("POST", "/channels/{channel_id}/messages")
+        await eventually(lambda: failing.hits and len(discord_server.requests_to(*posts)) == 2)
+        await discord_server.gateway.flushed()
+        assert [one.content for one in discord_server.messages(channel)] == [message.content]
         assert "/persona create" in message.content
         assert "/scene start" in message.content
         assert "Privacy" in message.content

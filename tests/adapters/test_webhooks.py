@@ -240,6 +240,14 @@ async def test_a_notice_replies_and_goes_out_once(stage: Stage) -> None:
     assert stage.server.messages(stage.channel)[-1].referenced is said
 
 
+async def test_a_notice_to_nobody_is_not_doubled_when_discord_fails_after_it_took_it(stage: Stage) -> None:
+    stage.server.fail_next("POST", r"/channels/\d+/messages", status=502, after_effect=True)
+    await stage.messenger.notice(stage.place(), "Nothing can be written down just now.")
+    assert stage.texts() == ["Nothing can be written down just now."]
+    await stage.messenger.notice(stage.place(), "Nothing can be written down just now.")
+    assert len(stage.texts()) == 2  # said anew on purpose
+
+
 async def test_c16_a_notice_to_a_deleted_message_still_arrives(stage: Stage) -> None:
     said = await stage.alice.say(stage.channel, "hello?")
     await stage.alice.delete(said)
