@@ -68,9 +68,11 @@ class Screening:
 
     async def flushed(self) -> None:
         """What was heard until now has gone on."""
-        for queue in list(self._waiting.values()):
-            done = asyncio.Event()
-            queue.append(_Waiting(lambda _, done=done: done.set()))  # type: ignore[misc]
+        gone_on = []
+        for queue in self._waiting.values():  # all before any is waited for: a queue that ends is thrown away
+            gone_on.append(asyncio.Event())
+            queue.append(_Waiting(lambda _, done=gone_on[-1]: done.set()))  # type: ignore[misc]
+        for done in gone_on:
             await done.wait()
 
     async def close(self, grace: float) -> None:

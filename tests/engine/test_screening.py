@@ -11,7 +11,8 @@ import pytest
 from bot.core.events import MessagePosted
 from bot.engine.screening import REFUSED
 from bot.errors import ModerationUnavailable
-from tests.engine.stage import ALICE, BOB, TAVERN, FakeMessenger, RealClock, Stage, open_stage
+from tests.engine.gates import steps
+from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, Stage, open_stage
 
 
 @dataclass
@@ -160,3 +161,32 @@ async def test_what_was_being_checked_at_the_end_is_read_from_the_channel_again(
     moderation.gate.set()
     async with open_stage(tmp_path, messenger=messenger, clock=clock, moderation=moderation) as stage:
         assert await heard(stage) == ["Good evening.", "A slow one."]
+
+
+class TwoGates:
+    """Checks of the tavern and of the cellar end when the test says so."""
+
+    def __init__(self) -> None:
+        self.gates = {"tavern": asyncio.Event(), "cellar": asyncio.Event()}
+
+    async def refuses(self, text: str) -> bool:
+        await self.gates[text].wait()
+        return False
+
+
+async def test_waiting_for_all_that_is_checked_ends_in_whatever_order_places_do(tmp_path: Path) -> None:
+    moderation = TwoGates()
+    async with open_stage(tmp_path, moderation=moderation) as stage:
+        await begun(stage)
+        await stage.scene(await stage.persona("Odo"), place=CELLAR)
+        stage.say("tavern")
+        stage.say("cellar", place=CELLAR)
+        waiting = asyncio.create_task(stage.troupe.trust.screening.flushed())
+        await steps()
+        moderation.gates["cellar"].set()
+        await steps()
+        assert not waiting.done()
+        moderation.gates["tavern"].set()
+        async with asyncio.timeout(5):
+            await waiting
+        assert not stage.troupe.trust.screening.busy
