@@ -146,7 +146,8 @@ class Messenger(Protocol):
         """One message (up to 2000 characters) in the persona's name, as a reply where that shows; its id."""
 
     async def notice(self, place: Place, text: str, *, reply_to: int | None = None) -> int:
-        """A short line in the bot's own name."""
+        """A short line in the bot's own name. The same line to the same message stands there once, however
+        often it is sent within some minutes. Raises `DeliveryError`."""
 
     async def typing(self, place: Place) -> None:
         """Shows that an answer is coming, for about ten seconds. Never raises over a failure."""

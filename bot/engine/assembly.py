@@ -95,6 +95,7 @@ def assemble(parts: Parts) -> Troupe:
         turns=store.turns,
         personas=store.personas,
         silent=silence.surely_covers,
+        dropped=lambda place, rows, to: places.do(place, lambda state: conduct.unsaid(state, rows, to)),
         untaken=notices.not_taken,
         now=now,
     )

@@ -283,13 +283,13 @@ class Conduct:
         state.hold_until = self.now() + timedelta(seconds=hold)
         return True
 
-    async def unsaid(self, state: PlaceState, reply: RunningReply, rows: Sequence[OutboxRow]) -> None:
-        """Discord did not take a reply: it leaves the window, and nobody waits for another."""
+    async def unsaid(self, state: PlaceState, rows: Sequence[OutboxRow], answers: Sequence[Turn]) -> None:
+        """Discord did not take what was to be said: it leaves the window, and nobody waits for another."""
         gone = {row.turn_id for row in rows}
         kept = {turn.id for turn in await self._turns.by_ids(gone) if turn.text}
         state.window = [turn for turn in state.window if turn.id not in gone - kept]
         await self._take_back(state, gone - kept)
-        await self._turns.settle([turn.id for turn in reply.request.answers])
+        await self._turns.settle([turn.id for turn in answers])
 
     async def greet(self, state: PlaceState, persona: Persona, number: int = 0) -> None:
         """Say the persona's greeting of that number, when its card has one."""

@@ -163,12 +163,8 @@ class Conversation:
         else:
             self._health.answered(trace.model)
             rows = await actor.do(lambda state: self._conduct.commit(state, reply, spoken))
-            answered = _message(request)
-            if rows and not await self._delivery.send(
-                request.place, request.persona, rows, reply_to=answered
-            ):
-                await actor.do(lambda state: self._conduct.unsaid(state, reply, rows))
             if rows:
+                await self._delivery.send(request.place, request.persona, rows, answers=request.answers)
                 await self._explain(request, trace, spoken, rows[0].turn_id)
 
     async def _explain(self, request: ReplyRequest, trace: Trace, spoken: Spoken, turn_id: int) -> None:

@@ -12,7 +12,7 @@ from enum import Enum
 
 from bot.core.ports import Messenger
 from bot.core.stores import PersonaStore, TurnStore
-from bot.core.types import OutboxRow, Persona, Place
+from bot.core.types import OutboxRow, Persona, Place, Turn
 from bot.engine.jobs import Jobs
 from bot.errors import DeliveryError, StorageError
 
@@ -29,7 +29,16 @@ NOTE_SECONDS = 5.0
 class _Sent(Enum):
     YES = "yes"
     NO = "no"
+    UNTAKEN = "untaken"
+    """Not now, but perhaps soon: members are told."""
     UNKNOWN = "unknown"
+
+
+Dropped = Callable[[Place, Sequence[OutboxRow], Sequence[Turn]], Awaitable[None]]
+
+
+async def _forget_nothing(place: Place, rows: Sequence[OutboxRow], answers: Sequence[Turn]) -> None:
+    """Where nobody keeps what was to be said."""
 
 
 class _Hushed(Exception):
@@ -49,16 +58,19 @@ class Delivery:
         now: Callable[[], datetime],
         pause: float = 1.0,
         silent: Callable[[Place], Awaitable[bool]] | None = None,
-        untaken: Callable[[Place, int | None], None] = lambda place, reply_to: None,
+        dropped: Dropped = _forget_nothing,
+        untaken: Callable[[Place, int], None] = lambda place, reply_to: None,
     ) -> None:
-        """`silent` tells where nobody may speak now; `untaken` hears of a message that Discord did not take
-        just now, and which one it answered."""
+        """`silent` tells where nobody may speak now; `dropped` hears of rows that will not be sent and of the
+        turns that they answer, `untaken` of an answer that Discord did not take just now, and to which
+        message."""
         self._messenger = messenger
         self._turns = turns
         self._personas = personas
         self._now = now
         self._pause = pause
         self._silent = silent
+        self._dropped = dropped
         self._untaken = untaken
         self._speaking: dict[asyncio.Task[int], Place] = {}
         self._locks: dict[int, asyncio.Lock] = {}
@@ -88,17 +100,16 @@ class Delivery:
         await self._jobs.close(grace)
 
     async def send(
-        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], *, reply_to: int | None = None
-    ) -> bool:
-        """Send all rows in order; False when the place does not take them (the rest is abandoned).
-
-        `reply_to` is the message that the first of them answers.
+        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], *, answers: Sequence[Turn] = ()
+    ) -> None:
+        """Send all rows, which answer these turns, in order. When the place does not take them, the rest is
+        abandoned.
 
         Where nobody can tell whether a row arrived, it and the rest stay open and are settled later, at the
         latest with the next start: rather late than twice.
         """
         async with self._locks.setdefault(place.id, asyncio.Lock()):
-            return await self._send_rows(place, persona, rows, reply_to)
+            await self._send_rows(place, persona, rows, answers)
 
     async def aside(self, place: Place, persona: Persona, text: str, *, reply_to: int | None = None) -> None:
         """Have the persona say, once and behind what the place is being sent, what is no part of the story:
@@ -111,21 +122,26 @@ class Delivery:
                 await self._speak(place, persona, text, secrets.token_urlsafe(12), reply_to)
 
     async def _send_rows(
-        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], reply_to: int | None = None
-    ) -> bool:
+        self, place: Place, persona: Persona, rows: Sequence[OutboxRow], answers: Sequence[Turn]
+    ) -> None:
+        reply_to = _message(answers)
         for position, row in enumerate(rows):
-            answered = None if position else reply_to
-            sent = await self._send_one(place, persona, row, answered)
+            sent = await self._send_one(place, persona, row, None if row.part else reply_to)
             if sent is _Sent.UNKNOWN:
-                self._settling.start(self._settle_later(place, persona, row), name=f"settle {row.id}")
-                return True
-            if sent is _Sent.NO:
+                later = self._settle_later(place, persona, row, answers)
+                self._settling.start(later, name=f"settle {row.id}")
+                return
+            if sent is not _Sent.YES:
                 for left in rows[position:]:
                     await self._turns.abandon(left.id)
-                return False
-        return True
+                await self._dropped(place, rows, answers)
+                if sent is _Sent.UNTAKEN and reply_to is not None:
+                    self._untaken(place, reply_to)
+                return
 
-    async def _settle_later(self, place: Place, persona: Persona, unknown: OutboxRow) -> None:
+    async def _settle_later(
+        self, place: Place, persona: Persona, unknown: OutboxRow, answers: Sequence[Turn]
+    ) -> None:
         """Look now and then whether the row arrived after all; then send what is left of its turn."""
         for wait in SETTLE_AFTER:
             await asyncio.sleep(wait * self._pause)
@@ -139,7 +155,7 @@ class Delivery:
                 if isinstance(found, int):
                     await self._note_sent(unknown.id, found)
                     rows = rows[1:]
-                await self._send_rows(place, persona, rows)
+                await self._send_rows(place, persona, rows, answers)
                 return
 
     async def _send_one(
@@ -159,9 +175,7 @@ class Delivery:
             except DeliveryError as problem:
                 if not problem.uncertain:
                     log.warning("Place %s does not take the message: %s", place.id, problem)
-                    if not problem.refused:
-                        self._untaken(place, reply_to)
-                    return _Sent.NO
+                    return _Sent.NO if problem.refused else _Sent.UNTAKEN
                 found = await self._look(row, place)
                 if isinstance(found, _Sent):
                     return found
@@ -171,8 +185,7 @@ class Delivery:
             await self._note_sent(row.id, message_id)
             return _Sent.YES
         log.warning("Place %s: a message could not be sent in %s attempts", place.id, ATTEMPTS)
-        self._untaken(place, reply_to)
-        return _Sent.NO
+        return _Sent.UNTAKEN
 
     async def _note_sent(self, row_id: int, message_id: int) -> None:
         """The message stands in the channel: where the database takes nothing now, it is told later."""
@@ -237,8 +250,17 @@ class Delivery:
                 await self._turns.sent(row.id, found)
             elif found is _Sent.UNKNOWN and fresh:
                 continue
-            elif not (place and persona and fresh) or await self._send_one(place, persona, row) is _Sent.NO:
-                await self._turns.abandon(row.id)
+            elif not (place and persona and fresh) or not await self._taken(place, persona, row):
+                await self._turns.abandon(row.id)  # what a fresh one answered waits for an answer again
+
+    async def _taken(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
+        return await self._send_one(place, persona, row) in {_Sent.YES, _Sent.UNKNOWN}
+
+
+def _message(answers: Sequence[Turn]) -> int | None:
+    """The message that is answered: the last one of those who waited for it."""
+    ids = answers[-1].message_ids if answers else ()
+    return ids[-1] if ids else None
 
 
 async def _awaited(speak: Awaitable[int]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,6 +20,8 @@ QUIET = timedelta(minutes=30)
 """The same hint is not given again in a place before this has passed."""
 KEPT = timedelta(days=1)
 """For so long it is known which hints were given."""
+AGAIN_AFTER = (1.0, 5.0, 15.0, 30.0)
+"""What Discord does not take is said again after so many seconds: Discord knows a doubled one for minutes."""
 UNEXPECTED = (
     "*Something went wrong; nothing is lost. The bot's owner finds it in the log (reference {reference}).*"
 )
@@ -42,11 +46,14 @@ _HINTS = {
 
 
 class Notices:
-    """Sends notices in the background; a notice that cannot be sent is only logged."""
+    """Sends notices in the background, some times if need be; one that cannot be sent is only logged."""
 
-    def __init__(self, *, messenger: Messenger, now: Callable[[], datetime]) -> None:
+    def __init__(self, *, messenger: Messenger, now: Callable[[], datetime], pause: float = 1.0) -> None:
+        """`pause` stretches the times after which a notice is sent again."""
         self._messenger = messenger
         self._now = now
+        self._pause = pause
+        self._closing = asyncio.Event()
         self._jobs = Jobs()
         self._given: dict[tuple[int, str], datetime] = {}
 
@@ -69,9 +76,9 @@ class Notices:
             self._given[place.id, TROUBLE] = self._now()
             self.plain(place, TROUBLE.format(reference=number), reply_to=reply_to)
 
-    def not_taken(self, place: Place, reply_to: int | None) -> None:
-        """Say that a persona's words could not be posted."""
-        self.hint(place, NOT_TAKEN, reply_to=reply_to, quiet=TROUBLE_QUIET)
+    def not_taken(self, place: Place, reply_to: int) -> None:
+        """Say that a persona's answer could not be posted."""
+        self.plain(place, NOT_TAKEN, reply_to=reply_to)
 
     def given(self, place: Place, text: str, *, within: timedelta) -> bool:
         """Whether this hint was given here lately."""
@@ -93,10 +100,23 @@ class Notices:
         self.plain(place, text, reply_to=_message(turn))
 
     async def _send(self, place: Place, text: str, reply_to: int | None) -> None:
-        try:
-            await self._messenger.notice(place, text, reply_to=reply_to)
-        except DeliveryError as problem:
-            log.warning("Place %s does not take a notice: %s", place.id, problem)
+        """A notice to a message goes out once, however often it is sent (see Messenger.notice)."""
+        for wait in (*AGAIN_AFTER, None):
+            try:
+                await self._messenger.notice(place, text, reply_to=reply_to)
+                return
+            except DeliveryError as problem:
+                log.warning("Place %s does not take a notice: %s", place.id, problem)
+                doubled = problem.uncertain and reply_to is None
+                if wait is None or doubled or problem.refused or self._closing.is_set():
+                    return
+                await self._rest(wait * self._pause)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, but not while everything ends."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
 
     @property
     def busy(self) -> bool:
@@ -105,6 +125,7 @@ class Notices:
 
     async def close(self, grace: float) -> None:
         """Let the last ones go out."""
+        self._closing.set()
         await self._jobs.close(grace)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from bot.core.types import OutboxRow, Place
-from bot.engine.notices import NOT_TAKEN
+from bot.engine.notices import NOT_TAKEN, Notices
 from bot.errors import DeliveryError
 from tests.e2e.bot_process import eventually
 from tests.engine.stage import TAVERN, FakeMessenger, RealClock, Stage, open_stage
@@ -33,8 +34,19 @@ class Unreadable(FakeMessenger):
         return await super().find_spoken(row, place)
 
 
+class Deaf(FakeMessenger):
+    """A channel that takes some notices only at a later attempt, as `deaf` tells."""
+
+    deaf: list[DeliveryError]
+
+    async def notice(self, place: Place, text: str, *, reply_to: int | None = None) -> int:
+        if self.deaf:
+            raise self.deaf.pop(0)
+        return await super().notice(place, text, reply_to=reply_to)
+
+
 async def _ask(stage: Stage) -> int:
-    stage.troupe.delivery._pause = 0.001
+    stage.troupe.delivery._pause = stage.troupe.notices._pause = 0.001
     await stage.scene(await stage.persona())
     question = stage.say("Mira?")
     await stage.quiet()
@@ -88,6 +100,76 @@ async def test_members_are_told_when_discord_does_not_take_an_answer(
         assert messenger.notices == [(TAVERN.id, text) for text in told]
         assert [turn.text for turn in await stage.window()] == ["Mira?"]
         assert await stage.store.turns.open_outbox() == []
+
+
+async def test_every_answer_that_is_not_taken_is_told_of(tmp_path: Path) -> None:
+    clock = RealClock()
+    failures: list[Exception] = [DeliveryError("asks for patience"), DeliveryError("asks for patience")]
+    messenger = FakeMessenger(clock, failures=failures)
+    async with open_stage(tmp_path, {"reply": ["Never."]}, messenger=messenger, clock=clock) as stage:
+        await _ask(stage)
+        stage.say("Mira, again?")
+        await stage.quiet()
+        await stage.notices_out()
+        assert messenger.notices == [(TAVERN.id, NOT_TAKEN)] * 2
+
+
+async def test_a_greeting_that_is_not_taken_asks_nobody_to_repeat_anything(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = FakeMessenger(clock, failures=[DeliveryError("asks for patience")])
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        await stage.scene(await stage.persona(greeting="Welcome!"))
+        await stage.quiet()
+        await stage.notices_out()
+        assert messenger.notices == []
+        assert await stage.window() == []
+
+
+async def test_an_answer_that_is_not_taken_at_last_leaves_the_story_and_is_told_of(tmp_path: Path) -> None:
+    clock = RealClock()
+    lost: list[Exception] = [Unsure(arrives=False), DeliveryError("asks for patience")]
+    messenger = Unreadable(clock, failures=lost)
+    messenger.unread = 5
+    async with open_stage(tmp_path, {"reply": ["Never."]}, messenger=messenger, clock=clock) as stage:
+        question = await _ask(stage)
+        await eventually(lambda: messenger.notices, "it is told")
+        assert messenger.notices == [(TAVERN.id, NOT_TAKEN)]
+        assert [turn.text for turn in await stage.window()] == ["Mira?"]
+        turn = await stage.store.turns.by_message(question)
+        assert turn is not None
+        assert turn.answered_by == -1, "it would be answered beside the notice at the next start"
+
+
+@pytest.mark.parametrize(
+    ("deaf", "told"),
+    [
+        ([DeliveryError("asks for patience"), DeliveryError("reset", uncertain=True)], [NOT_TAKEN]),
+        ([DeliveryError("forbidden", refused=True)], []),
+        ([DeliveryError("asks for patience")] * 100, []),
+    ],
+)
+async def test_a_notice_is_sent_again_unless_it_is_refused(
+    tmp_path: Path, deaf: list[DeliveryError], told: list[str]
+) -> None:
+    clock = RealClock()
+    messenger = Deaf(clock, failures=[DeliveryError("asks for patience")])
+    messenger.deaf = list(deaf)
+    async with open_stage(tmp_path, {"reply": ["Never."]}, messenger=messenger, clock=clock) as stage:
+        await _ask(stage)
+        await stage.notices_out()
+        assert [text for _, text in messenger.notices] == told
+
+
+async def test_a_notice_that_waits_for_its_next_attempt_holds_up_no_end(tmp_path: Path) -> None:
+    clock = RealClock()
+    messenger = Deaf(clock)
+    messenger.deaf = [DeliveryError("asks for patience")]
+    notices = Notices(messenger=messenger, now=clock, pause=1000.0)
+    notices.plain(TAVERN, "Patience.", reply_to=7)
+    while messenger.deaf:
+        await asyncio.sleep(0)
+    await notices.close(grace=30.0)
+    assert messenger.notices == [(TAVERN.id, "Patience.")]
 
 
 async def test_an_aside_is_stored_nowhere_and_kept_back_while_personas_sleep(
