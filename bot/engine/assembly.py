@@ -116,10 +116,9 @@ def assemble(parts: Parts) -> Troupe:
         erase_bytes=store.erase_bytes,
         now=now,
     )
-    unlearning = Unlearning(words=words, places=places, wake_indexer=indexer.wake)
-    pasts = Pasts(
-        store=store.pasts, memories=store.memories, unlearning=unlearning, wake_indexer=indexer.wake
-    )
+    wake = indexer.wake
+    unlearning = Unlearning(words=words, places=places, wake_indexer=wake)
+    pasts = Pasts(store=store.pasts, memories=store.memories, unlearning=unlearning, wake_indexer=wake)
     sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
     recaller = Recaller(
         sharing=sharing,
@@ -157,7 +156,7 @@ def assemble(parts: Parts) -> Troupe:
         context_tokens=parts.background_context,
         score_emotions=parts.score_emotions,
         take_notes=take_notes,
-        wake_indexer=indexer.wake,
+        wake_indexer=wake,
         now=now,
     )
     addressing = Addressing(
@@ -182,7 +181,7 @@ def assemble(parts: Parts) -> Troupe:
         delivery=delivery,
         notices=notices,
         summariser=summariser,
-        wake_indexer=indexer.wake,
+        wake_indexer=wake,
         window_turns=max(60, min(2000, parts.context_tokens // 16)),
         now=now,
     )
@@ -325,7 +324,7 @@ def assemble(parts: Parts) -> Troupe:
             turns=store.turns,
             personas=store.personas,
             unlearning=unlearning,
-            wake_indexer=indexer.wake,
+            wake_indexer=wake,
             now=now,
         ),
         relations=relations,
@@ -346,7 +345,7 @@ def assemble(parts: Parts) -> Troupe:
             places=places,
             conduct=conduct,
             turns=store.turns,
-            wake_indexer=indexer.wake,
+            wake_indexer=wake,
             note_uncovered=summariser.note,
         ),
         memories=Memories(
