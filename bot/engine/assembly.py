@@ -1,67 +1,43 @@
-"""Puts the engine together over the ports; what is behind them is `bot.app`'s choice, or a test's."""
+"""Puts the engine together over the ports: what hears and answers here, the memory and the commands beside.
+
+What is behind the ports is `bot.app`'s choice, or a test's."""
 
 from __future__ import annotations
 
 from bot.core.budgets import budgets
 from bot.core.types import Scratchpad
 from bot.engine.addressing import Addressing
-from bot.engine.aliases import Aliases
-from bot.engine.approval import Approval
-from bot.engine.audit import Audit
+from bot.engine.assembly_commands import Running, troupe_over
+from bot.engine.assembly_memory import remembering
 from bot.engine.conduct import Conduct
 from bot.engine.conversation import Conversation
 from bot.engine.crowd import Crowd, Rates
 from bot.engine.delivery import Delivery
-from bot.engine.drafts import Drafts
-from bot.engine.eraser import Eraser
 from bot.engine.explaining import Explainer
 from bot.engine.feelings import Relations
 from bot.engine.gathering import Gatherer
-from bot.engine.greetings import Greetings
 from bot.engine.guarding import Guard
-from bot.engine.health import Health, ModelHealth
-from bot.engine.indexing import Feeling, Indexer
-from bot.engine.jobs import Jobs, Service
+from bot.engine.health import ModelHealth
+from bot.engine.indexing import Feeling
+from bot.engine.jobs import Jobs
 from bot.engine.journal import Journal
-from bot.engine.keeping import Keeping
-from bot.engine.known_facts import KnownFacts
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
 from bot.engine.lore import Lore
-from bot.engine.memory import Memories
 from bot.engine.mood_causes import MoodCauses
 from bot.engine.notices import Notices
 from bot.engine.options import Options
-from bot.engine.overheard import Overheard
-from bot.engine.pages import Pages
 from bot.engine.paid_calls import PaidCalls, Tier
 from bot.engine.parts import Parts
-from bot.engine.pasts import Pasts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
-from bot.engine.privacy import Privacy
-from bot.engine.recalling import Recaller
-from bot.engine.recent_vectors import RecentVectors
-from bot.engine.reflecting import Reflector
-from bot.engine.replies import Replies
-from bot.engine.retention import Retention
 from bot.engine.samples import Samples
-from bot.engine.scenes import Scenes
-from bot.engine.screening import Screening
-from bot.engine.sharing import Sharing
 from bot.engine.silence import Silence
-from bot.engine.sleeping import Sleep
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.storage_trouble import StorageTrouble
-from bot.engine.story_words import StoryWords
-from bot.engine.summarising import Summariser
 from bot.engine.thrift import Thrift
 from bot.engine.troupe import Troupe
-from bot.engine.trust import Trust
-from bot.engine.unlearning import Unlearning
-from bot.engine.unplayed import Unplayed
-from bot.engine.usage import Usage
 
 
 def assemble(parts: Parts) -> Troupe:
@@ -85,7 +61,6 @@ def assemble(parts: Parts) -> Troupe:
     if parts.background is not parts.chat:
         tier = Tier(parts.background, parts.spending.background_price)
         behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), crowd=crowd, tier=tier)
-    words = StoryWords(memories=store.memories, stemmer_of=parts.stemmer_of)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
     guard = Guard(options=options, moderation=parts.moderation)
@@ -99,66 +74,16 @@ def assemble(parts: Parts) -> Troupe:
         untaken=notices.not_taken,
         now=now,
     )
-    recent = RecentVectors()
 
     def felt(place_id: int, feelings: list[Feeling]) -> None:
         actor = places.awake(place_id)
         if actor is not None:
             actor.later(lambda state: conduct.felt(state, feelings))
 
-    indexer = Indexer(
-        recent=recent,
-        memories=store.memories,
-        index=parts.index,
-        encoder=parts.encoder,
-        scorer=parts.scorer,
-        felt=felt,
-        erase_bytes=store.erase_bytes,
-        now=now,
-    )
-    wake = indexer.wake
-    unlearning = Unlearning(words=words, places=places, wake_indexer=wake)
-    pasts = Pasts(store=store.pasts, memories=store.memories, unlearning=unlearning, wake_indexer=wake)
-    sharing = Sharing(links=store.links, scenes=store.scenes, channels=parts.channels)
-    recaller = Recaller(
-        sharing=sharing,
-        recent=recent,
-        pasts=pasts,
-        memories=store.memories,
-        index=parts.index,
-        encoder=parts.encoder,
-        scorer=parts.scorer,
-        words=words,
-    )
-
     async def take_notes(state: PlaceState, notes: Scratchpad) -> None:
         await conduct.take_notes(state, notes)
 
-    summariser = Summariser(
-        turns=store.turns,
-        scenes=store.scenes,
-        personas=store.personas,
-        memories=store.memories,
-        index=parts.index,
-        reflector=Reflector(
-            knowledge=store.knowledge,
-            memories=store.memories,
-            prompts=parts.prompts,
-            context_tokens=parts.background_context,
-            count=parts.background.count_tokens,
-        ),
-        known_facts=KnownFacts(
-            knowledge=store.knowledge, memories=store.memories, index=parts.index, encoder=parts.encoder
-        ),
-        places=places,
-        calls=behind,
-        prompts=parts.prompts,
-        context_tokens=parts.background_context,
-        score_emotions=parts.score_emotions,
-        take_notes=take_notes,
-        wake_indexer=wake,
-        now=now,
-    )
+    memory = remembering(parts, places=places, calls=behind, felt=felt, take_notes=take_notes)
     addressing = Addressing(
         turns=store.turns,
         options=options,
@@ -176,12 +101,12 @@ def assemble(parts: Parts) -> Troupe:
         personas=store.personas,
         options=options,
         live=live,
-        words=words,
+        words=memory.words,
         addressing=addressing,
         delivery=delivery,
         notices=notices,
-        summariser=summariser,
-        wake_indexer=wake,
+        summariser=memory.summariser,
+        wake_indexer=memory.indexer.wake,
         window_turns=max(60, min(2000, parts.context_tokens // 16)),
         now=now,
     )
@@ -207,7 +132,7 @@ def assemble(parts: Parts) -> Troupe:
     samples = Samples(store=store.personas)
     explainer = Explainer(store=store.explanations, memories=store.memories, turns=store.turns)
     gatherer = Gatherer(
-        recaller=recaller,
+        recaller=memory.recaller,
         knowledge=store.knowledge,
         relations=relations,
         explainer=explainer,
@@ -216,7 +141,7 @@ def assemble(parts: Parts) -> Troupe:
         causes=MoodCauses(turns=store.turns),
         prompts=parts.prompts,
         count=parts.chat.count_tokens,
-        calm=indexer.calm,
+        calm=memory.indexer.calm,
         now=now,
     )
     conversation = Conversation(
@@ -257,144 +182,31 @@ def assemble(parts: Parts) -> Troupe:
         stumbled=notices.trouble,
         read_missed=lambda: jobs.start(troupe.read_missed(), name="read what found no room"),
     )
-    notes = Service(jobs, summariser.run, name="summariser")
-    privacy = Privacy(
-        store=store.privacy,
-        ledger=parts.ledger,
-        eraser=Eraser(
-            store=store.privacy,
-            ledger=parts.ledger,
-            indexer=indexer,
-            remove_copies=parts.remove_copies,
-            now=now,
-        ),
-        journal=journal,
-        places=places,
-        live=live,
-        options=options,
-        words=words,
-        delivery=delivery,
-        notes=notes,
-        counted=limits.settled,
-        jobs=jobs,
-    )
-    privacy.on_forgotten(rates.forget)
-    trust = Trust(
-        channels=parts.channels,
-        guard=guard,
-        approval=Approval(store=store.personas, channels=parts.channels),
-        sharing=sharing,
-        screening=Screening(guard=guard, notices=notices),
-        sleep=Sleep(
-            silence=silence,
+    troupe = troupe_over(
+        parts,
+        Running(
+            jobs=jobs,
             options=options,
-            places=places,
-            conduct=conduct,
-            delivery=delivery,
-            turns=store.turns,
-            notices=notices,
-        ),
-        audit=Audit(store=store.audit, options=options, channels=parts.channels, notices=notices),
-    )
-    troupe = Troupe(
-        trust=trust,
-        personas=personas,
-        samples=samples,
-        pasts=pasts,
-        drafts=Drafts(
+            limits=limits,
+            rates=rates,
             calls=calls,
-            prompts=parts.prompts,
-            sampling=parts.sampling,
-            context_tokens=parts.context_tokens,
-        ),
-        lore=lore,
-        greetings=Greetings(
-            places=places, conduct=conduct, journal=journal, turns=store.turns, delivery=delivery
-        ),
-        scenes=Scenes(
-            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
-        ),
-        aliases=Aliases(
-            places=places, store=store.scenes, turns=store.turns, personas=store.personas, conduct=conduct
-        ),
-        pages=Pages(
-            knowledge=store.knowledge,
-            memories=store.memories,
-            scenes=store.scenes,
-            turns=store.turns,
-            personas=store.personas,
-            unlearning=unlearning,
-            wake_indexer=wake,
-            now=now,
-        ),
-        relations=relations,
-        usage=Usage(store=store.usage, limits=limits, personas=store.personas, spending=parts.spending),
-        explainer=explainer,
-        replies=Replies(
-            turns=store.turns,
-            knowledge=store.knowledge,
-            journal=journal,
+            health=health,
+            live=live,
             places=places,
-            delivery=delivery,
-            now=now,
-        ),
-        keeping=Keeping(
-            knowledge=store.knowledge,
-            memories=store.memories,
-            scenes=store.scenes,
-            places=places,
-            conduct=conduct,
-            turns=store.turns,
-            wake_indexer=wake,
-            note_uncovered=summariser.note,
-        ),
-        memories=Memories(
-            store=store.memories,
-            knowledge=store.knowledge,
-            scenes=store.scenes,
-            turns=store.turns,
-            recaller=recaller,
-            journal=journal,
-            unlearning=unlearning,
-            now=now,
-        ),
-        options=options,
-        privacy=privacy,
-        retention=Retention(
-            privacy=privacy,
-            store=store.privacy,
-            scenes=store.scenes,
-            settings=store.settings,
-            usage=store.usage,
-            options=options,
-            now=now,
-        ),
-        overheard=Overheard(journal=journal, places=places, conduct=conduct, addressing=addressing),
-        unplayed=Unplayed(
-            personas=store.personas, turns=store.turns, options=options, notices=notices, now=now
-        ),
-        health_report=Health(
-            model=health,
-            encoder=parts.encoder,
-            memories=store.memories,
-            summariser=summariser,
+            silence=silence,
+            guard=guard,
+            notices=notices,
             trouble=trouble,
-            degraded=parts.degraded,
-            model_lines=parts.model_lines,
-            disk=parts.disk,
+            delivery=delivery,
+            memory=memory,
+            addressing=addressing,
+            conduct=conduct,
+            personas=personas,
+            samples=samples,
+            lore=lore,
+            relations=relations,
+            explainer=explainer,
+            journal=journal,
         ),
-        places=places,
-        live=live,
-        journal=journal,
-        conduct=conduct,
-        delivery=delivery,
-        notices=notices,
-        indexer=indexer,
-        summariser=summariser,
-        words=words,
-        store=store.scenes,
-        messenger=parts.messenger,
-        jobs=jobs,
-        notes=notes,
     )
     return troupe
