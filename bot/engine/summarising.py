@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -21,6 +21,7 @@ from bot.core.types import NOBODY, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.drafting import Reading, drafts, pointed, sources_of
+from bot.engine.due_notes import Due, DueNotes
 from bot.engine.jobs import Closing, reference
 from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import OverLimit
@@ -34,9 +35,6 @@ from bot.errors import ContextOverflow, ModelError, StorageError
 
 log = logging.getLogger(__name__)
 
-ENOUGH_TURNS = 10
-PATIENCE = timedelta(minutes=5)
-"""Notes are rewritten when so many turns are uncovered, or the oldest has waited so long."""
 FIRST_RETRY = timedelta(seconds=30)
 LAST_RETRY = timedelta(hours=2)
 SHRINK, LEAST_CONTEXT = 0.7, 800
@@ -47,34 +45,6 @@ MOST_REFUSALS = 6
 """After so many unusable answers, each over fewer turns, the oldest turns are covered without new notes."""
 MOST_SCORINGS = 5
 """After so many failed calls for the feelings of the same turns those that the small head gave stay."""
-
-
-@dataclass(slots=True)
-class _Due:
-    """A scene whose turns wait for the notes."""
-
-    place: Place
-    scene_id: int
-    uncovered: int
-    since: datetime
-    not_before: datetime
-    failures: int = 0
-    refusals: int = 0
-    """How often in a row the answer over the oldest turns could not be used."""
-    busy: bool = False
-    unscored: list[int] = field(default_factory=list)
-    """Turns whose feelings the model has still to tell."""
-    scorings: int = 0
-    """How often in a row it did not."""
-
-    def when(self) -> datetime:
-        """The moment from which it may be worked on."""
-        return self.not_before if self.unscored else self.notes_when()
-
-    def notes_when(self) -> datetime:
-        """The moment from which the notes may be rewritten."""
-        wait = timedelta() if self.uncovered >= ENOUGH_TURNS else PATIENCE
-        return max(self.since + wait, self.not_before)
 
 
 class Summariser:
@@ -117,69 +87,50 @@ class Summariser:
         self._wake_indexer = wake_indexer
         self._now = now
         self._workers = workers
-        self._due: dict[int, _Due] = {}
+        self._due = DueNotes(now=now)
         self._wake = asyncio.Event()
         self.failure = ""
 
     # ------------------------------------------------------------ what waits
     def note(self, place: Place, scene_id: int, uncovered: int) -> None:
         """So many turns of the scene are uncovered now."""
-        due = self._due.get(scene_id)
-        if uncovered == 0:
-            if due is not None and not due.busy and not due.unscored:
-                del self._due[scene_id]
-        elif due is None:
-            self._due[scene_id] = _Due(place, scene_id, uncovered, self._now(), self._now())
-        else:
-            due.uncovered = uncovered
+        self._due.note(place, scene_id, uncovered)
         self._wake.set()
 
     @property
     def waiting(self) -> int:
         """How many turns wait to be summarised, in all scenes known."""
-        return sum(due.uncovered for due in self._due.values())
+        return self._due.waiting
 
     @property
     def busy(self) -> bool:
         """Whether notes are being rewritten now."""
-        return any(due.busy for due in self._due.values())
+        return self._due.busy
 
     async def run(self) -> None:
         """Work for ever, a few scenes at a time; the owner cancels it."""
+        places = {place.id: place for place in await self._scenes.places()}
         for place_id, scene_id, count in await self._turns.waiting():
-            place = await self._scenes.place(place_id)
-            if place is not None:
-                self.note(place, scene_id, count)
+            self.note(places[place_id], scene_id, count)
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"summariser {number}")
 
     async def _work(self) -> None:
         while True:
-            due = self._next()
+            due = self._due.take()
             if due is not None:
                 await self._attempt(due)
                 continue
             self._wake.clear()
             try:
-                async with asyncio.timeout(self._pause()):
+                async with asyncio.timeout(self._due.pause()):
                     await self._wake.wait()
             except TimeoutError:
                 continue
 
-    def _next(self) -> _Due | None:
-        now = self._now()
-        ready = [due for due in self._due.values() if not due.busy and due.when() <= now]
-        return min(ready, key=_Due.when, default=None)
-
-    def _pause(self) -> float:
-        moments = [due.when() for due in self._due.values() if not due.busy]
-        seconds = (min(moments) - self._now()).total_seconds() if moments else 60.0
-        return min(60.0, max(0.05, seconds))
-
     # ------------------------------------------------------------ one scene
-    async def _attempt(self, due: _Due) -> None:
-        due.busy = True
+    async def _attempt(self, due: Due) -> None:
         try:
             if due.unscored:
                 await self._score(due)
@@ -202,11 +153,9 @@ class Summariser:
             self._failed(due, f"writing notes failed, see the log (ref {number})")
             log.exception("Notes of scene %s could not be rewritten (ref %s)", due.scene_id, number)
         finally:
-            due.busy = False
-            if due.uncovered == 0 and not due.unscored:
-                self._due.pop(due.scene_id, None)
+            self._due.give_back(due)
 
-    def _too_long(self, due: _Due, problem: ContextOverflow) -> None:
+    def _too_long(self, due: Due, problem: ContextOverflow) -> None:
         """Learn how much the model takes, and ask at once for less."""
         model = problem.model or self._model.name
         before = self._rooms.of(model)
@@ -217,12 +166,12 @@ class Summariser:
             self._rooms.learn(model, stated)
         log.info("Notes of scene %s: the prompt was too long for %s (%s tokens)", due.scene_id, model, before)
 
-    def _failed(self, due: _Due, failure: str) -> None:
+    def _failed(self, due: Due, failure: str) -> None:
         due.failures += 1
         due.not_before = self._now() + min(LAST_RETRY, FIRST_RETRY * 2 ** min(due.failures - 1, 12))
         self.failure = failure
 
-    async def _rewrite(self, due: _Due) -> None:
+    async def _rewrite(self, due: Due) -> None:
         scene = await self._scenes.get(due.scene_id)
         before = await self._scenes.scratchpad(due.scene_id)  # before the turns: a later edit makes it stale
         most = max(FEWEST_TURNS, MOST_TURNS >> due.refusals)
@@ -273,7 +222,7 @@ class Summariser:
 
     async def _ask(
         self,
-        due: _Due,
+        due: Due,
         scene: Scene,
         prompt: MemoryPrompt,
         purpose: str,
@@ -291,7 +240,7 @@ class Summariser:
         return replace(completion, truncated=completion.truncated or watcher.stopped)
 
     async def _keep(
-        self, due: _Due, reading: Reading, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
+        self, due: Due, reading: Reading, before: Scratchpad, answer: Rewrite, read: Sequence[Turn]
     ) -> None:
         """Store the new notes through the place's actor; a stale answer is dropped and asked for anew."""
         scene = reading.scene
@@ -316,7 +265,7 @@ class Summariser:
         await self._feel(scene, answer.emotions)
         self._wake_indexer()
 
-    async def _score(self, due: _Due) -> None:
+    async def _score(self, due: Due) -> None:
         """The paper's way: a call of its own that reasons and scores each text. What fails is asked again
         later, some times."""
         scene = await self._scenes.get(due.scene_id)
@@ -342,7 +291,7 @@ class Summariser:
             left = left[len(prompt.turns) :]
             due.unscored = [turn.id for turn in left]
 
-    async def _scored(self, due: _Due, scene: Scene, prompt: MemoryPrompt) -> bool:
+    async def _scored(self, due: Due, scene: Scene, prompt: MemoryPrompt) -> bool:
         """One such call; False when it is to be repeated later."""
         due.scorings += 1
         try:
