@@ -50,7 +50,7 @@ async def open_memory(folder: Path, model: str, stack: AsyncExitStack) -> Memory
     )
     recent = RecentVectors()
     words = StoryWords(memories=store.memories)
-    stack.callback(words.close)
+    stack.push_async_callback(words.close)
     indexer = Indexer(
         memories=store.memories,
         index=index,

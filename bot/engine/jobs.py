@@ -64,6 +64,7 @@ class Jobs:
         task = asyncio.create_task(logged(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # what is ended before it began was never awaited
         return task
 
     async def run(self, work: Coroutine[object, object, T], *, name: str) -> T:

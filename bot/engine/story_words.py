@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,8 @@ from bot.core.lexical import LexicalHits, LexicalIndex, WordScores, same_sitting
 from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.word_forms import StemmerOf, no_stemmers, word_forms
+from bot.engine.jobs import Jobs
 from bot.errors import StorageError
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -50,7 +48,7 @@ class StoryWords:
         self._memories = memories
         self._stemmer_of = stemmer_of
         self._stories: OrderedDict[int, _Story] = OrderedDict()
-        self._reading: set[asyncio.Task[None]] = set()
+        self._jobs = Jobs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
 
     async def search(
@@ -66,9 +64,9 @@ class StoryWords:
         """The best memories by words, and the scores of all. What is new in the story is read first, unless
         the caller has just had it read."""
         story = self._story(story_id)
+        if not is_read or not len(story.index):
+            await self._read(story_id, story)
         async with story.lock:
-            if not is_read or not len(story.index):
-                await self._catch_up(story_id, story)
             return await self._in_thread(
                 _search, story.index, query, frozenset(audiences), frozenset((place_id,)), limit
             )
@@ -80,24 +78,17 @@ class StoryWords:
 
     async def read(self, story_id: int) -> None:
         """Take in what is new in the story."""
-        story = self._story(story_id)
-        async with story.lock:
-            await self._catch_up(story_id, story)
+        await self._read(story_id, self._story(story_id))
 
     def read_soon(self, story_id: int) -> None:
         """Begin to read the story, unless it is known: the first search then need not wait for all of it."""
         if story_id not in self._stories:
-            task = asyncio.create_task(
-                self._try_to_read(story_id), name=f"read the words of story {story_id}"
-            )
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+            self._jobs.start(self.read(story_id), name=f"read the words of story {story_id}")
 
-    async def _try_to_read(self, story_id: int) -> None:
-        try:
-            await self.read(story_id)
-        except StorageError as problem:
-            log.warning("The words of story %s are read when they are searched: %s", story_id, problem)
+    async def _read(self, story_id: int, story: _Story) -> None:
+        """To its end, also when the one who asked is gone: the thread cannot be stopped in the middle, and
+        whoever came next would miss what it has still to do."""
+        await self._jobs.run(self._catch_up(story_id, story), name=f"take in story {story_id}")
 
     def forget(self, memory_ids: Collection[int]) -> None:
         """These changed or are gone: they are read again, or taken out, before the next search."""
@@ -108,10 +99,9 @@ class StoryWords:
         """Let go of every story; each is read again when it is next searched."""
         self._stories.clear()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the thread, and what is being read."""
-        for task in self._reading:
-            task.cancel()
+        await self._jobs.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _story(self, story_id: int) -> _Story:
@@ -122,17 +112,27 @@ class StoryWords:
         return story
 
     async def _catch_up(self, story_id: int, story: _Story) -> None:
-        if story.stale:
-            stale, story.stale = story.stale, set()
-            mine = [memory_id for memory_id in stale if memory_id in story.index]
+        async with story.lock:
+            await self._follow(story_id, story)
+            while True:
+                page = await self._memories.of_story(story_id, after_id=story.last_id, limit=PAGE)
+                if page and not await self._in_thread(_take_in, story, page, self._stemmer_of):
+                    continue
+                if len(page) < PAGE:
+                    return
+
+    async def _follow(self, story_id: int, story: _Story) -> None:
+        """Give what changed its new words, and take out what is gone."""
+        stale, story.stale = story.stale, set()
+        mine = [memory_id for memory_id in stale if memory_id in story.index]
+        if not mine:
+            return
+        try:
             living = [memory for memory in await self._memories.by_ids(mine) if memory.story_id == story_id]
-            await self._in_thread(_refresh, story, mine, living)
-        while True:
-            page = await self._memories.of_story(story_id, after_id=story.last_id, limit=PAGE)
-            if page and not await self._in_thread(_take_in, story, page, self._stemmer_of):
-                continue
-            if len(page) < PAGE:
-                return
+        except StorageError:
+            story.stale |= stale
+            raise
+        await self._in_thread(_refresh, story, mine, living)
 
     async def _in_thread(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)

@@ -241,7 +241,7 @@ class Troupe:
         await self.notices.close(grace=0.5)
         await self.jobs.close()
         await self.usage.close()
-        self.words.close()
+        await self.words.close()
 
     # ------------------------------------------------------------ asking
     async def mood(self, place: Place, persona_id: int | None = None) -> list[MoodView]:

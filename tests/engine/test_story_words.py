@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from unittest.mock import AsyncMock
 
 import pytest
 
 from bot.adapters.stemmers import Stemmers
 from bot.core.types import Memory, MemoryKind
+from bot.core.word_forms import Stem
 from bot.engine.story_words import StoryWords
+from bot.errors import StorageError
 from tests.core.test_languages import TALK
+from tests.engine.gates import Held, steps
 from tests.engine.tongues import MARKED, tongue
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -66,7 +71,7 @@ def texts() -> Texts:
 async def words(texts: Texts) -> AsyncIterator[StoryWords]:
     made = StoryWords(memories=texts, stemmer_of=Stemmers().of)  # type: ignore[arg-type]
     yield made
-    made.close()
+    await made.close()
 
 
 async def found(words: StoryWords, query: str, audiences: Collection[int] = (1,)) -> list[int]:
@@ -92,8 +97,8 @@ async def test_without_the_language_another_form_would_be_missed(texts: Texts) -
     assert await found(cut, "мечом") == [1]
     assert await found(plain, "мечом") == []
     assert await found(plain, "мельницам") == [1], "its beginning is long enough"
-    plain.close()
-    cut.close()
+    await plain.close()
+    await cut.close()
 
 
 async def test_a_story_that_turns_out_to_be_in_another_language_is_read_again(
@@ -149,10 +154,64 @@ async def test_what_is_being_read_ends_with_the_words(texts: Texts) -> None:
     made = StoryWords(memories=texts, stemmer_of=Stemmers().of)  # type: ignore[arg-type]
     texts.tell("The night is long.")
     made.read_soon(STORY)
-    made.close()
     (task,) = [task for task in asyncio.all_tasks() if task.get_name().startswith("read the words")]
-    await asyncio.gather(task, return_exceptions=True)
+    await made.close()
     assert task.cancelled()
+
+
+async def test_a_search_that_is_given_up_leaves_no_words_of_what_was_deleted(
+    texts: Texts, words: StoryWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts.tell("The dragon sleeps.", "The well is deep.")
+    assert await found(words, "dragon") == [1]
+    del texts.kept[1]
+    words.forget([1])
+    held = Held(monkeypatch, texts, "by_ids")
+    given_up = asyncio.create_task(found(words, "dragon"))
+    await held.reached()
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    held.go.set()
+    assert await found(words, "dragon") == []
+
+
+async def test_a_store_that_fails_once_leaves_no_words_of_what_was_edited(
+    texts: Texts, words: StoryWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts.tell("The dragon sleeps.", "The well is deep.")
+    assert await found(words, "dragon") == [1]
+    texts.kept[1] = replace(texts.kept[1], text="The mill burns.")
+    words.forget([1])
+    with monkeypatch.context() as patch:
+        patch.setattr(texts, "by_ids", AsyncMock(side_effect=StorageError("locked")))
+        with pytest.raises(StorageError):
+            await found(words, "dragon")
+    assert await found(words, "dragon") == []
+    assert await found(words, "mill") == [1]
+
+
+async def test_a_reading_that_is_given_up_misses_nothing_when_the_language_turns_out_another(
+    texts: Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stemming, go_on = threading.Event(), threading.Event()
+
+    def slowly(language: str) -> Stem | None:
+        stemming.set()
+        assert go_on.wait(10)
+        return Stemmers().of(language)
+
+    made = StoryWords(memories=texts, stemmer_of=slowly)  # type: ignore[arg-type]
+    texts.tell("The old sword.", "The dragon.")
+    assert await found(made, "dragon") == [2]
+    texts.tell(*[TALK["de"]] * 60)
+    given_up = asyncio.create_task(made.read(STORY))
+    assert await asyncio.to_thread(stemming.wait, 10)
+    given_up.cancel()
+    again = asyncio.create_task(found(made, "dragon"))
+    await steps()
+    go_on.set()
+    assert await again == [2]
+    await made.close()
 
 
 async def test_a_month_is_found_by_its_name_in_the_storys_language(texts: Texts, words: StoryWords) -> None:
