@@ -88,9 +88,6 @@ class TurnStore(Protocol):
 
     async def open_outbox(self) -> list[OutboxRow]: ...
 
-    async def newest(self, scene_id: int, limit: int) -> list[Turn]:
-        """The newest living turns of a scene, oldest first."""
-
     async def uncovered(self, scene_id: int, limit: int) -> list[Turn]:
         """The oldest living in-character or narration turns that no revision covers, oldest first."""
 
@@ -99,14 +96,41 @@ class TurnStore(Protocol):
     async def waiting(self) -> list[tuple[int, int, int]]:
         """(place id, scene id, number of uncovered turns) of every scene that has some."""
 
-    async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
-        """Members' living turns without an answer, newer than `since`, oldest first."""
-
     async def speakers(self, scene_id: int) -> list[tuple[int, str]]:
         """(owner id, speaker name) of the members' living turns, in the order they first spoke."""
 
     async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]: ...
     async def by_message(self, message_id: int) -> Turn | None: ...
+
+
+LONG_STORY = 500
+"""A story with more memories than this takes a while to be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRecord:
+    """What is stored of the scene that a place plays, all of the same moment."""
+
+    scene: Scene
+    personas: tuple[Persona, ...]
+    """The cast, in the order they joined."""
+    aliases: tuple[Alias, ...]
+    """By name."""
+    scratchpad: Scratchpad
+    witnesses: Mapping[int, frozenset[int]]
+    """Who witnessed the turns that the scratchpad comes from: persona ids by turn id."""
+    moods: Mapping[int, str]
+    """Persona id to the JSON of `bot.core.mood`."""
+    speakers: tuple[tuple[int, str], ...]
+    """(owner id, speaker name) of the members' living turns, in the order they first spoke."""
+    newest: tuple[Turn, ...]
+    """Living turns, oldest first."""
+    unanswered: tuple[Turn, ...]
+    """Members' living turns without an answer, oldest first; those that addressed nobody are among them."""
+    uncovered: int
+    """How many turns no scratchpad covers."""
+    is_long: bool
+    """Whether its story has more than `LONG_STORY` memories."""
 
 
 class SceneStore(Protocol):
@@ -121,7 +145,18 @@ class SceneStore(Protocol):
     async def places(self) -> list[Place]:
         """All of them."""
 
-    async def seen_until(self, place_id: int) -> int: ...
+    async def record(self, place_id: int, *, turns: int, since: datetime) -> PlaceRecord | None:
+        """What is stored of the scene that is played there, paused or not, with its newest `turns` turns and
+        what was not answered `since`. None where none is."""
+
+    async def owing(self, since: datetime) -> list[int]:
+        """The places whose record would hold unanswered turns, unless they pause."""
+
+    async def seen(self) -> dict[int, int]:
+        """Of every place the newest message id that the journal has read there."""
+
+    async def seen_until(self, place_id: int) -> int:
+        """The same of one place; 0 where there never was a scene."""
 
     async def start(
         self, place: Place, *, name: str, location: str, situation: str, story: str | None, after: int
@@ -164,10 +199,8 @@ class SceneStore(Protocol):
         """A new revision, `covered_by` of the turns, memories (snapshots, facts), triggers: all or nothing.
         None when `before` is not the newest or a turn named here was edited or deleted meanwhile."""
 
-    async def moods(self, scene_id: int) -> dict[int, str]:
-        """Persona id to the JSON of `bot.core.mood`."""
-
-    async def set_mood(self, scene_id: int, persona_id: int, mood: str) -> None: ...
+    async def set_mood(self, scene_id: int, persona_id: int, mood: str) -> None:
+        """Keep the JSON of `bot.core.mood`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +330,16 @@ class SettingsStore(Protocol):
     async def options(self, space_id: int) -> dict[tuple[int, str], str]:
         """(place id or 0 for the whole space, key) to the stored text."""
 
+    async def all_options(self) -> dict[int, dict[tuple[int, str], str]]:
+        """The same of every space that has any."""
+
     async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None: ...
 
     async def value(self, key: str) -> str | None: ...
+
+    async def values(self, prefix: str) -> dict[str, str]:
+        """Those whose keys begin so."""
+
     async def set_value(self, key: str, value: str) -> None: ...
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import bisect
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -17,11 +18,12 @@ from bot.core.prompting import greeting
 from bot.core.splitting import split
 from bot.core.stores import Changed, PersonaStore, SceneStore, TurnStore
 from bot.core.types import NOBODY, OutboxRow, Persona, Place, Scratchpad, Turn, TurnDraft, TurnKind
-from bot.core.window import Speaker, speaker_of
+from bot.core.window import speaker_of
 from bot.engine.addressing import Addressing
 from bot.engine.delivery import Delivery
 from bot.engine.indexing import Feeling
 from bot.engine.live import LiveScenes
+from bot.engine.loading import said_at, take_past, take_scene
 from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.state import (
@@ -40,6 +42,8 @@ from bot.errors import StorageError
 log = logging.getLogger(__name__)
 
 ANSWER_WITHIN = timedelta(minutes=10)
+LOADS_AT_ONCE = 4
+"""Places that wake at the same time are read one after the other: what is written must not wait for all."""
 COOLING_REPLIES = 4
 """A recalled memory counts as nagging for so many replies."""
 
@@ -89,6 +93,7 @@ class Conduct:
         self._summariser = summariser
         self._wake_indexer = wake_indexer
         self._window_turns = window_turns
+        self._loads = asyncio.Semaphore(LOADS_AT_ONCE)
         self.now = now
 
     # ------------------------------------------------------------ loading
@@ -96,44 +101,24 @@ class Conduct:
         """Fill the state from the store, publish it to the guards, queue what is still owed an answer."""
         place = state.place
         await self._options.load(place.space_id)
-        scene = await self._scenes.active(place.id)
-        same = scene is not None and state.scene is not None and scene.id == state.scene.id
-        state.scene = scene
-        state.aliases, state.personas, state.held = {}, {}, {}
-        if scene is None:
-            state.window, state.pending = [], []
-        else:
-            state.aliases = {alias.owner_id: alias for alias in await self._scenes.aliases(scene.id)}
-            for persona_id in scene.cast:
-                persona = await self._personas.get(persona_id)
-                if persona is not None:
-                    state.personas[persona_id] = persona
-            await self.take_notes(state, await self._scenes.scratchpad(scene.id))
-            if not same:
-                await self._load_history(state)
-        self._live.put(place, scene, state.aliases)
+        async with self._loads:
+            since = self.now() - ANSWER_WITHIN
+            record = await self._scenes.record(place.id, turns=self._window_turns, since=since)
+        same = record is not None and state.scene is not None and record.scene.id == state.scene.id
+        take_scene(state, record)
+        if record is not None and not same:
+            take_past(state, record)
+            self._summariser.note(place, record.scene.id, record.uncovered)
+            reply = state.reply if state.reply and state.reply.wanted else None
+            being_answered = {turn.id for turn in reply.request.answers} if reply else set()
+            for turn in record.unanswered:
+                if turn.id not in being_answered:
+                    await self._addressing.consider(state, turn)
+        self._live.put(place, state.scene, state.aliases)
 
-    async def _load_history(self, state: PlaceState) -> None:
-        scene = state.scene
-        assert scene is not None
-        newest = await self._turns.newest(scene.id, self._window_turns)
-        state.window = sorted(newest, key=_said_at)
-        state.speakers = [Speaker(owner, name) for owner, name in await self._turns.speakers(scene.id)]
-        state.answered_at = _last_answers(state.window)
-        state.start_ids = {}
-        state.recalled = {}
-        state.moods = _read_moods(await self._scenes.moods(scene.id))
-        state.uncovered = await self._turns.count_uncovered(scene.id)
-        self._summariser.note(state.place, scene.id, state.uncovered)
-        state.pending = []
-        reply = state.reply if state.reply and state.reply.wanted else None
-        being_answered = {turn.id for turn in reply.request.answers} if reply else set()
-        unanswered = await self._turns.unanswered(scene.id, self.now() - ANSWER_WITHIN)
-        state.loaded_to = max((turn.id for turn in newest), default=0)
-        state.owed = frozenset(turn.id for turn in unanswered)
-        for turn in unanswered:
-            if turn.id not in being_answered:
-                await self._addressing.consider(state, turn)
+    async def owing(self) -> list[int]:
+        """The places in which turns wait for an answer that is still due."""
+        return await self._scenes.owing(self.now() - ANSWER_WITHIN)
 
     async def take_notes(self, state: PlaceState, scratchpad: Scratchpad) -> None:
         """Show these notes from now on, each to those who witnessed what it comes from."""
@@ -162,7 +147,8 @@ class Conduct:
         if 0 < turn.id <= state.loaded_to or any(known.id == turn.id for known in state.window):
             return  # the load that woke this actor had read it already
         self._append(state, turn)
-        self._words.read_soon(scene.story_id)
+        if state.is_long:
+            self._words.read_soon(scene.story_id)
         if turn.id not in state.owed and turn.created_at >= self.now() - ANSWER_WITHIN:
             await self._addressing.consider(state, turn)
 
@@ -187,7 +173,7 @@ class Conduct:
 
     def _append(self, state: PlaceState, turn: Turn) -> None:
         assert state.scene is not None
-        bisect.insort(state.window, turn, key=_said_at)  # what was read from the history comes late
+        bisect.insort(state.window, turn, key=said_at)  # what was read from the history comes late
         del state.window[: -self._window_turns]
         speaker = speaker_of(turn)
         if turn.persona_id is None and speaker not in state.speakers:
@@ -354,26 +340,6 @@ class Conduct:
         assert state.scene is not None
         state.moods[persona.id] = mood
         await self._scenes.set_mood(state.scene.id, persona.id, json.dumps(moods.to_json(mood)))
-
-
-def _said_at(turn: Turn) -> tuple[datetime, int]:
-    return turn.created_at, turn.id
-
-
-def _last_answers(window: Sequence[Turn]) -> dict[int, datetime]:
-    """When each member was last answered, for cooldowns that outlast the actor or the process."""
-    said = {turn.id: turn.created_at for turn in window}
-    return {turn.owner_id: said[turn.answered_by] for turn in window if turn.answered_by in said}
-
-
-def _read_moods(stored: Mapping[int, str]) -> dict[int, Mood]:
-    found: dict[int, Mood] = {}
-    for persona_id, value in stored.items():
-        try:
-            found[persona_id] = moods.from_json(json.loads(value))
-        except ValueError:
-            log.warning("The stored mood of persona %s cannot be read; it starts at rest", persona_id)
-    return found
 
 
 def perceived(turn: Turn, persona_id: int) -> bool:

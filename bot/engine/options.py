@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from bot.core.options import OPTIONS
 from bot.core.stores import SettingsStore
 from bot.errors import UserFacing
+
+_PROXIES = "proxies:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Options:
     def __init__(self, *, store: SettingsStore) -> None:
         self._store = store
         self._spaces: dict[int, dict[tuple[int, str], str]] = {}
+        self._known: dict[int, dict[int, Mapping[str, object]]] = {}
+        """Values by space and place, as they were last asked for."""
         self._proxied: dict[int, bool] = {}
         self._listeners: list[Changed] = []
         self._reading = asyncio.Lock()
@@ -57,10 +62,22 @@ class Options:
                 if forgets == self._forgets:
                     self._proxied[space_id] = proxied or self.proxies_seen(space_id)
                     self._spaces[space_id] = stored
+                    self._known.pop(space_id, None)
+
+    async def load_all(self, space_ids: Collection[int]) -> None:
+        """Read the settings of all these spaces, for start-up."""
+        async with self._reading:
+            proxied = await self._store.values(_PROXIES)
+            stored = await self._store.all_options()
+            for space_id in space_ids:
+                self._proxied[space_id] = _proxy_key(space_id) in proxied
+                self._spaces[space_id] = stored.get(space_id, {})
+            self._known.clear()
 
     def forget(self, space_id: int) -> None:
         """The space's settings are gone, or must be read again."""
         self._forgets += 1
+        self._known.pop(space_id, None)
         self._spaces.pop(space_id, None)
         self._proxied.pop(space_id, None)
 
@@ -76,7 +93,13 @@ class Options:
 
     def known(self, space_id: int, place_id: int | None = None) -> Mapping[str, object]:
         """The values that hold in a place, by key; defaults for a space that was not loaded yet."""
-        return {key: option.value for key, option in self._resolve(space_id, place_id).items()}
+        places = self._known.setdefault(space_id, {})
+        found = places.get(place_id or 0)
+        if found is None:
+            resolved = self._resolve(space_id, place_id)
+            values = {key: option.value for key, option in resolved.items()}
+            found = places[place_id or 0] = MappingProxyType(values)
+        return found
 
     async def effective(self, space_id: int, place_id: int | None = None) -> Mapping[str, OptionValue]:
         """Every setting with its source."""
@@ -108,6 +131,7 @@ class Options:
         return value
 
     def _tell(self, space_id: int, place_id: int, key: str, value: object) -> None:
+        self._known.pop(space_id, None)
         for listener in self._listeners:
             listener(space_id, place_id, key, value)
 
@@ -131,4 +155,4 @@ class Options:
 
 
 def _proxy_key(space_id: int) -> str:
-    return f"proxies:{space_id}"
+    return f"{_PROXIES}{space_id}"

@@ -169,6 +169,8 @@ class PlaceState:
     """Turns up to this id were in the store when the window was read: told of again, they change nothing."""
     owed: frozenset[int] = frozenset()
     """Turns that were found unanswered then, also later ones: who answers them has been decided."""
+    is_long: bool = False
+    """Whether its story was so long, when it was read, that reading all of its memories takes a while."""
     start_ids: dict[int, int] = field(default_factory=dict)
     """Persona id to the turn its last prompt's window began with."""
     held: dict[int, Scratchpad] = field(default_factory=dict)

@@ -164,10 +164,11 @@ class Troupe:
         await self.privacy.catch_up()
         for place in await self.store.places():
             self.live.put(place, None, {})
-        for place, live in await self.store.live():
-            await self.options.load(place.space_id)
+        scenes, seen = await self.store.live(), await self.store.seen()
+        await self.options.load_all({place.space_id for place, _ in scenes})
+        for place, live in scenes:
             self.live.put(place, live.scene, dict(live.aliases))
-            self.live.record_from(place.id, await self.store.seen_until(place.id))
+            self.live.record_from(place.id, seen[place.id])
         self.live.not_read()
         self.jobs.start(self.journal.run(), name="journal")
         self.jobs.keep(self.indexer.run, name="indexer")
@@ -180,8 +181,9 @@ class Troupe:
         """Once messages can be sent: settle the outbox, read what was missed, answer what is owed."""
         await self.delivery.settle(self.live.place)
         await self.catch_up()
-        for place in self.live.places():
-            self.places.wake(place)
+        for place_id in await self.conduct.owing():
+            if (place := self.live.place(place_id)) is not None:
+                self.places.wake(place)
 
     def new_session(self) -> None:
         """What was said before this connection is not known until `catch_up`, this time or after a crash."""

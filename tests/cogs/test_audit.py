@@ -13,6 +13,7 @@ from cogs.permissions import NOTED
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer
 from tests.discord_server.models import Message
+from tests.records import newest_turns
 
 CARD = ("pip.json", b'{"name": "Pip", "description": "A boy."}')
 BOOK = ("book.json", b'{"entries": {"0": {"key": ["ferry"], "content": "It never moors."}}}')
@@ -96,7 +97,7 @@ async def memories(played: Played) -> None:
     await (await other.submit_modal(changed, {"text": "Mira owes Alice a mule."})).answer()
     view = await played.troupe.scenes.current(played.channel.id)
     assert view is not None
-    turns = await played.store.turns.newest(view.scene.id, 20)
+    turns = await newest_turns(played.store, view.scene.id, 20)
     turn = next(one for one in turns if SECRET in one.text)
     memory = (await played.store.memories.of_turns([turn.id]))[turn.id]
     await played.ask("memory forget", memory=str(memory))

@@ -12,6 +12,7 @@ from bot.core.cards import greetings
 from tests.card_parts import v3
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer
+from tests.records import newest_turns
 
 CARD, _ = read_card(
     v3(
@@ -54,7 +55,7 @@ async def test_a_greeting_is_swiped_until_somebody_answers(played: Played) -> No
     shown = await played.click(shown, "◀ Greeting")
     shown = await played.click(shown, "◀ Greeting")
     await texts(played, "Again you?")
-    turns = await played.store.turns.newest(1, 9)
+    turns = await newest_turns(played.store, 1, 9)
     assert [turn.text for turn in turns] == ["Again you?"]
     await played.member.say(played.channel, "Mira, good evening!")
     await played.spoken(lambda found: len(found) == 2)

@@ -11,6 +11,7 @@ import pytest
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer, ScriptError
 from tests.discord_server.models import Message
+from tests.records import newest_turns
 
 REPLIES = ["The bridge is closed tonight.", "The bridge is open again.", "Nobody knows."]
 
@@ -45,7 +46,7 @@ def shown(played: Played) -> list[str]:
 
 
 async def stored(played: Played) -> list[str]:
-    return [turn.text for turn in await played.store.turns.newest(1, 20) if turn.persona_id]
+    return [turn.text for turn in await newest_turns(played.store, 1, 20) if turn.persona_id]
 
 
 async def test_why_shows_memories_numbers_tokens_and_times(played: Played) -> None:

@@ -12,6 +12,7 @@ import pytest
 from bot.core.types import MemoryKind, TurnKind
 from bot.engine import indexing
 from tests.engine.stage import TAVERN, Stage, open_stage
+from tests.records import newest_turns
 
 LINES = 300
 SPEAKERS = {201: "Alex", 202: "Ａlex", 203: "박서준", 204: "ليلى", 205: "Zoé 🦊"}
@@ -113,7 +114,7 @@ async def test_i15_a_group_chat_of_300_lines_is_kept_and_recalled_as_it_stands(t
         assert trace.deleted > 15
 
         kept = [
-            turn for turn in await stage.store.turns.newest(1, 1000) if turn.kind is TurnKind.IN_CHARACTER
+            turn for turn in await newest_turns(stage.store, 1, 1000) if turn.kind is TurnKind.IN_CHARACTER
         ]
         kept.sort(key=lambda turn: turn.id)
         assert [(turn.owner_id, turn.text) for turn in kept] == list(trace.standing.values())

@@ -17,6 +17,7 @@ from bot.engine.crowd import Crowd, Crowded, Rates
 from bot.engine.state import Address, PlaceState
 from tests.engine.stage import ALICE, BOB, CARO, TAVERN, Stage, open_stage
 from tests.fakes import ScriptedChatModel
+from tests.records import unanswered_turns
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOMS = [Place(id=1000 + number, guild_id=9, name=f"room-{number}") for number in range(8)]
@@ -219,7 +220,7 @@ async def test_a_flood_is_recorded_gets_one_notice_and_is_answered_so_often(tmp_
         assert "2 times a minute" in notice
         assert len([turn for turn in await stage.window() if turn.persona_id is None]) == 6
         async with asyncio.timeout(5):
-            while len(await stage.store.turns.unanswered(1, NOON - timedelta(days=9999))) > 0:
+            while len(await unanswered_turns(stage.store, 1, NOON - timedelta(days=9999))) > 0:
                 await asyncio.sleep(0.01)
         stage.clock.ahead += timedelta(seconds=61)
         stage.say("Mira, and now?")

@@ -15,6 +15,7 @@ from bot.engine.indexing import Feeling
 from bot.engine.state import PlaceState
 from bot.errors import DeliveryError
 from tests.engine.stage import ALICE, BOB, TAVERN, FakeMessenger, RealClock, Stage, open_stage
+from tests.records import moods_of
 
 JOY = np.array([9, 5, 1, 1, 1, 1, 1, 2], dtype=np.float32)
 FURY = np.array([1, 1, 2, 1, 1, 5, 9, 1], dtype=np.float32)
@@ -40,7 +41,7 @@ async def numbers(stage: Stage) -> list[float]:
         return state.scene.id, [*mood.slow, *mood.fast]
 
     scene_id, known = await stage.troupe.places.do(TAVERN, read)
-    (stored,) = (await stage.store.scenes.moods(scene_id)).values()
+    (stored,) = (await moods_of(stage.store, scene_id)).values()
     mood = from_json(json.loads(stored))
     assert [*mood.slow, *mood.fast] == pytest.approx(known, abs=0.01)
     return known
@@ -104,7 +105,7 @@ async def test_it_is_taken_back_in_a_scene_that_waits(tmp_path: Path) -> None:
         await stage.scene(mira, name="Another night")
         stage.delete(*reply.message_ids)
         await stage.quiet()
-        stored = await stage.store.scenes.moods(reply.scene_id)
+        stored = await moods_of(stage.store, reply.scene_id)
         mood = from_json(json.loads(stored[mira.id]))
         assert [*mood.slow, *mood.fast] == pytest.approx(before, abs=0.05)
 
@@ -113,7 +114,7 @@ async def test_an_unreadable_mood_stops_no_deletion(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         _, _, reply_id = await played(stage)
         (reply,) = await stage.store.turns.by_ids([reply_id])
-        (persona_id,) = await stage.store.scenes.moods(reply.scene_id)
+        (persona_id,) = await moods_of(stage.store, reply.scene_id)
         await stage.store.scenes.set_mood(reply.scene_id, persona_id, "{}")
         await stage.troupe.replies.delete(TAVERN, reply.message_ids[0])
         (turn,) = await stage.store.turns.by_ids([reply_id])
@@ -129,10 +130,10 @@ async def test_a_forgotten_member_has_moved_nobody(tmp_path: Path) -> None:
         burned, rains = await stage.window()
         await feel(stage, burned.id, FURY)
         await feel(stage, rains.id, JOY)
-        (stored,) = (await stage.store.scenes.moods(burned.scene_id)).values()
+        (stored,) = (await moods_of(stage.store, burned.scene_id)).values()
         assert [step.turn_id for step in from_json(json.loads(stored)).steps] == [burned.id, rains.id]
         await stage.troupe.privacy.forget(BOB)
-        (stored,) = (await stage.store.scenes.moods(burned.scene_id)).values()
+        (stored,) = (await moods_of(stage.store, burned.scene_id)).values()
         assert [step.turn_id for step in from_json(json.loads(stored)).steps] == [rains.id]
         (view,) = await stage.troupe.mood(TAVERN)
         assert "happy" in view.words or "overjoyed" in view.words

@@ -12,6 +12,7 @@ from bot.core.trust import Surroundings
 from bot.core.types import Memory, Place
 from bot.core.vectors import Vector
 from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
+from tests.records import newest_turns
 
 ASKED = "Mira, what was the name of my grandmother's parrot?"
 TOLD = "My grandmother's parrot is called Bartholomew."
@@ -82,7 +83,7 @@ async def test_a_style_sample(tmp_path: Path) -> None:
         stage.say("Mira, good evening.")
         await stage.quiet()
         await talk(stage)
-        said = next(turn for turn in await stage.store.turns.newest(1, 1000) if turn.text == GREETED)
+        said = next(turn for turn in await newest_turns(stage.store, 1, 1000) if turn.text == GREETED)
         stage.model.gate = gate
         stage.say("Mira, is there more wine?")
         await until_asked(stage, 2)

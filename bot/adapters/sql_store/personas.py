@@ -187,7 +187,7 @@ class SqlPersonas:
             found = await connection.execute(
                 sa.select(personas).where(which).order_by(personas.c.folded_name)
             )
-            return [_persona_of(row) for row in found]
+            return [persona_of(row) for row in found]
 
         return await self._database.read(work)
 
@@ -224,7 +224,7 @@ async def _existing(connection: AsyncConnection, persona_id: int) -> Persona:
     row = (await connection.execute(sa.select(personas).where(personas.c.id == persona_id))).first()
     if row is None:
         raise StorageError(f"Persona {persona_id} is not in the database.")
-    return _persona_of(row)
+    return persona_of(row)
 
 
 def _known_in(space_id: int) -> sa.ColumnElement[bool]:
@@ -251,7 +251,8 @@ def _row(persona: Persona) -> dict[str, Any]:
     }
 
 
-def _persona_of(row: Row[Any]) -> Persona:
+def persona_of(row: Row[Any]) -> Persona:
+    """A row of the table as a persona."""
     return Persona(
         id=row.id,
         space_id=row.space_id,

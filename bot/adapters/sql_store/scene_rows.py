@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.tables import aliases, cast_members, places, scenes, stories
@@ -13,6 +15,7 @@ from bot.core.types import Alias, LiveScene, Place, Scene
 from bot.errors import StorageError
 
 Condition = sa.ColumnElement[bool]
+_COLUMNS = tuple(scenes.c.keys())
 
 
 async def select_scenes(connection: AsyncConnection, which: Condition) -> list[Scene]:
@@ -27,7 +30,12 @@ async def select_scenes(connection: AsyncConnection, which: Condition) -> list[S
     cast: dict[int, list[int]] = {}
     for scene_id, persona_id in joined:
         cast.setdefault(scene_id, []).append(persona_id)
-    return [Scene(**row._mapping, cast=tuple(cast.get(row.id, ()))) for row in rows]
+    return [scene_of(row, tuple(cast.get(row.id, ()))) for row in rows]
+
+
+def scene_of(row: Row[Any], cast: tuple[int, ...]) -> Scene:
+    """A row of the table as a scene."""
+    return Scene(**{name: row._mapping[name] for name in _COLUMNS}, cast=cast)
 
 
 async def scene_by_id(connection: AsyncConnection, scene_id: int) -> Scene:

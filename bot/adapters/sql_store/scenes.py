@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
@@ -10,7 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store import scene_rows, scratchpads
 from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.place_record import read_place, select_owing
 from bot.adapters.sql_store.tables import aliases, cast_members, moods, places, scenes, stories
+from bot.core.stores import PlaceRecord
 from bot.core.types import Alias, Line, LiveScene, MemoryDraft, Place, Scene, Scratchpad, Story, Trigger
 
 _CHANGEABLE = frozenset({"name", "location", "situation", "story_time", "active", "paused"})
@@ -26,6 +29,16 @@ class SqlScenes:
         """See the port."""
         return await self._database.read(scene_rows.select_live, snapshot=True)
 
+    async def record(self, place_id: int, *, turns: int, since: datetime) -> PlaceRecord | None:
+        """See the port."""
+        return await self._database.read(
+            lambda connection: read_place(connection, place_id, most=turns, since=since), snapshot=True
+        )
+
+    async def owing(self, since: datetime) -> list[int]:
+        """See the port."""
+        return await self._database.read(lambda connection: select_owing(connection, since))
+
     async def place(self, place_id: int) -> Place | None:
         """See the port."""
         return next(iter(await self._places(places.c.id == place_id)), None)
@@ -38,6 +51,15 @@ class SqlScenes:
         async def work(connection: AsyncConnection) -> list[Place]:
             rows = await connection.execute(sa.select(places).where(condition).order_by(places.c.id))
             return [Place(row.id, row.guild_id, row.name, row.parent_id) for row in rows]
+
+        return await self._database.read(work)
+
+    async def seen(self) -> dict[int, int]:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> dict[int, int]:
+            rows = await connection.execute(sa.select(places.c.id, places.c.seen_until))
+            return {row.id: row.seen_until for row in rows}
 
         return await self._database.read(work)
 
@@ -192,15 +214,6 @@ class SqlScenes:
                 connection, before, scratchpads.Rewrite(lines, covers, memories, triggers), now
             )
         )
-
-    async def moods(self, scene_id: int) -> dict[int, str]:
-        """See the port."""
-        which = sa.select(moods.c.persona_id, moods.c.mood).where(moods.c.scene_id == scene_id)
-
-        async def work(connection: AsyncConnection) -> dict[int, str]:
-            return {row.persona_id: row.mood for row in await connection.execute(which)}
-
-        return await self._database.read(work)
 
     async def set_mood(self, scene_id: int, persona_id: int, mood: str) -> None:
         """See the port."""

@@ -16,6 +16,19 @@ from bot.adapters.sql_store.tables import line_sources, scratchpad_lines, scratc
 from bot.adapters.sql_store.trigger_rows import insert_triggers
 from bot.core.types import Line, MemoryDraft, Scratchpad, Trigger
 
+_NEWEST = (
+    sa.select(scratchpad_revisions)
+    .where(scratchpad_revisions.c.scene_id == sa.bindparam("scene_id"))
+    .order_by(scratchpad_revisions.c.number.desc())
+    .limit(sa.bindparam("most"))
+)
+_LINES = (
+    sa.select(scratchpad_lines, line_sources.c.turn_id)
+    .join_from(scratchpad_lines, line_sources)
+    .where(scratchpad_lines.c.revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(scratchpad_lines.c.revision_id, scratchpad_lines.c.position, line_sources.c.position)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
@@ -36,13 +49,7 @@ class Rewrite:
 async def select_revisions(connection: AsyncConnection, scene_id: int, limit: int) -> list[Scratchpad]:
     """The newest revisions, newest first. Call it in a snapshot."""
     as_of = await change_number(connection)
-    found = await connection.execute(
-        sa.select(scratchpad_revisions)
-        .where(scratchpad_revisions.c.scene_id == scene_id)
-        .order_by(scratchpad_revisions.c.number.desc())
-        .limit(limit)
-    )
-    rows = found.all()
+    rows = (await connection.execute(_NEWEST, {"scene_id": scene_id, "most": limit})).all()
     lines = await _select_lines(connection, [row.id for row in rows])
     return [
         Scratchpad(scene_id, row.id, row.number, tuple(lines.get(row.id, ())), row.created_at, as_of)
@@ -119,12 +126,7 @@ async def _insert_lines(connection: AsyncConnection, revision_id: int, lines: Se
 async def _select_lines(connection: AsyncConnection, revision_ids: Collection[int]) -> dict[int, list[Line]]:
     lines: dict[int, list[Line]] = {}
     for some in portions(revision_ids):
-        found = await connection.execute(
-            sa.select(scratchpad_lines, line_sources.c.turn_id)
-            .join_from(scratchpad_lines, line_sources)
-            .where(scratchpad_lines.c.revision_id.in_(some))
-            .order_by(scratchpad_lines.c.revision_id, scratchpad_lines.c.position, line_sources.c.position)
-        )
+        found = await connection.execute(_LINES, {"revisions": list(some)})
         last = 0
         for row in found:
             here = lines.setdefault(row.revision_id, [])

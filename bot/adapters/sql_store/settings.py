@@ -25,6 +25,17 @@ class SqlSettings:
 
         return await self._database.read(work)
 
+    async def all_options(self) -> dict[int, dict[tuple[int, str], str]]:
+        """See the port."""
+
+        async def work(connection: AsyncConnection) -> dict[int, dict[tuple[int, str], str]]:
+            found: dict[int, dict[tuple[int, str], str]] = {}
+            for row in await connection.execute(sa.select(options)):
+                found.setdefault(row.space_id, {})[row.place_id, row.key] = row.value
+            return found
+
+        return await self._database.read(work)
+
     async def set_option(self, space_id: int, place_id: int, key: str, value: str | None) -> None:
         """None removes it, so that the wider setting holds again."""
         statement: sa.Executable
@@ -46,6 +57,15 @@ class SqlSettings:
         async def work(connection: AsyncConnection) -> str | None:
             found: str | None = (await connection.execute(which)).scalar()
             return found
+
+        return await self._database.read(work)
+
+    async def values(self, prefix: str) -> dict[str, str]:
+        """See the port."""
+        which = sa.select(stored_values).where(stored_values.c.key.startswith(prefix, autoescape=True))
+
+        async def work(connection: AsyncConnection) -> dict[str, str]:
+            return {row.key: row.value for row in await connection.execute(which)}
 
         return await self._database.read(work)
 

@@ -23,6 +23,13 @@ _MESSAGES = (
 )
 SELECT_TURNS = sa.select(turns, audiences.c.members, _MESSAGES.label("messages")).join_from(turns, audiences)
 LIVING = turns.c.deleted_at.is_(None)
+UNCOVERED = sa.and_(
+    turns.c.covered_by.is_(None),
+    LIVING,
+    turns.c.kind != TurnKind.OUT_OF_CHARACTER.value,
+    ~turns.c.unremembered,
+)
+"""What waits to be read for the notes."""
 _DRAFT_FIELDS = tuple(each.name for each in fields(TurnDraft))
 
 

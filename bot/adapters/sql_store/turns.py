@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,16 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.adapters.sql_store import journal, outbox
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import turn_messages, turns
-from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, turn_of, turns_by_ids
+from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, UNCOVERED, turn_of, turns_by_ids
 from bot.core.stores import JournalEntry, JournalOutcome
-from bot.core.types import OutboxRow, Turn, TurnDraft, TurnKind
-
-_UNCOVERED = sa.and_(
-    turns.c.covered_by.is_(None),
-    LIVING,
-    turns.c.kind != TurnKind.OUT_OF_CHARACTER.value,
-    ~turns.c.unremembered,
-)
+from bot.core.types import OutboxRow, Turn, TurnDraft
 
 
 class SqlTurns:
@@ -70,20 +62,14 @@ class SqlTurns:
         """Rows neither sent nor abandoned, oldest first."""
         return await self._database.read(outbox.open_rows)
 
-    async def newest(self, scene_id: int, limit: int) -> list[Turn]:
-        """See the port."""
-        which = sa.and_(turns.c.scene_id == scene_id, LIVING)
-        found = await self._select(SELECT_TURNS.where(which).order_by(turns.c.id.desc()).limit(limit))
-        return found[::-1]
-
     async def uncovered(self, scene_id: int, limit: int) -> list[Turn]:
         """See the port."""
-        which = sa.and_(turns.c.scene_id == scene_id, _UNCOVERED)
+        which = sa.and_(turns.c.scene_id == scene_id, UNCOVERED)
         return await self._select(SELECT_TURNS.where(which).order_by(turns.c.id).limit(limit))
 
     async def count_uncovered(self, scene_id: int) -> int:
         """How many turns `uncovered` would give without a limit."""
-        count = sa.select(sa.func.count()).where(turns.c.scene_id == scene_id, _UNCOVERED)
+        count = sa.select(sa.func.count()).where(turns.c.scene_id == scene_id, UNCOVERED)
 
         async def work(connection: AsyncConnection) -> int:
             return int((await connection.execute(count)).scalar_one())
@@ -94,7 +80,7 @@ class SqlTurns:
         """See the port."""
         which = (
             sa.select(turns.c.place_id, turns.c.scene_id, sa.func.count())
-            .where(_UNCOVERED)
+            .where(UNCOVERED)
             .group_by(turns.c.place_id, turns.c.scene_id)
             .order_by(turns.c.scene_id)
         )
@@ -103,18 +89,6 @@ class SqlTurns:
             return [(place, scene, count) for place, scene, count in await connection.execute(which)]
 
         return await self._database.read(work)
-
-    async def unanswered(self, scene_id: int, since: datetime) -> list[Turn]:
-        """See the port; turns that addressed nobody are among them."""
-        which = sa.and_(
-            turns.c.scene_id == scene_id,
-            turns.c.created_at > since,
-            turns.c.answered_by.is_(None),
-            turns.c.persona_id.is_(None),
-            turns.c.owner_id != 0,
-            LIVING,
-        )
-        return await self._select(SELECT_TURNS.where(which).order_by(turns.c.id))
 
     async def by_ids(self, turn_ids: Collection[int]) -> list[Turn]:
         """Ascending by id; deleted ones have an empty text."""

@@ -22,6 +22,7 @@ from bot.core.events import MessageEdited, MessagesDeleted
 from bot.core.types import Line, MemoryKind
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Clock, Stage, bytes_of, put_bytes, set_stage
+from tests.records import newest_turns
 
 PROJECT = Path(__file__).resolve().parents[3]
 WRITER = """
@@ -69,7 +70,7 @@ async def test_a_killed_process_leaves_whole_groups_only(path: Path, groups: int
     promised = max([said, *map(int, rest[0].split())])
     async with open_store(path) as store:
         scene_id = (await store.scenes.of_place(TAVERN.id))[0].id
-        turns = await store.turns.newest(scene_id, 1_000_000)
+        turns = await newest_turns(store, scene_id, 1_000_000)
         assert len(turns) % 5 == 0
         assert len(turns) >= (promised + 1) * 5
         assert await store.scenes.seen_until(TAVERN.id) == turns[-1].message_ids[0] == len(turns)
@@ -85,7 +86,7 @@ async def test_fifty_tasks_read_and_write_at_once(store: SqlStore, stage: Stage)
             message = number * 10 + line + 1
             turn = await stage.say(f"{number}: {line}", message)
             assert await store.turns.by_message(message) == turn
-            await store.turns.newest(stage.scene.id, 20)
+            await newest_turns(store, stage.scene.id, 20)
             await store.memories.of_story(stage.scene.story_id)
             await store.scenes.scratchpad(stage.scene.id)
 
@@ -104,7 +105,7 @@ async def test_writers_are_served_in_the_order_they_came(store: SqlStore, stage:
 async def test_what_was_written_is_read_at_once(store: SqlStore, stage: Stage) -> None:
     for number in range(1, 20):
         turn = await stage.say(f"{number}", number)
-        assert (await store.turns.newest(stage.scene.id, 1)) == [turn]
+        assert (await newest_turns(store, stage.scene.id, 1)) == [turn]
 
 
 async def test_a_cancelled_writer_neither_breaks_nor_halves_its_group(store: SqlStore, stage: Stage) -> None:
@@ -116,7 +117,7 @@ async def test_a_cancelled_writer_neither_breaks_nor_halves_its_group(store: Sql
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     turn = await stage.say("after", 1000)
-    turns = await store.turns.newest(stage.scene.id, 1000)
+    turns = await newest_turns(store, stage.scene.id, 1000)
     assert turns[-1] == turn
     assert len(turns) % 3 == 1
 
@@ -209,7 +210,7 @@ async def test_a_new_file_loses_what_split_pages_kept(path: Path, clock: Clock) 
             edited = [MessageEdited(TAVERN.id, number, words(number), NOON) for number in some[8:]]
             await store.turns.commit([MessagesDeleted(TAVERN.id, tuple(some[:8])), *edited])
         assert await store.erase_bytes()
-        living = {turn.text.partition("z")[0] for turn in await store.turns.newest(stage.scene.id, 1000)}
+        living = {turn.text.partition("z")[0] for turn in await newest_turns(store, stage.scene.id, 1000)}
         found = {tag.decode() for content in every_file(path) for tag in re.findall(rb"TAG\d+y", content)}
         assert found == living
         assert (await stage.say("after", 1000)).text == "after"
@@ -265,7 +266,7 @@ async def test_a_damaged_database(path: Path) -> None:
     put_bytes(path, content)
     with pytest.raises(StorageError, match=r"damaged|backup"):
         async with open_store(path) as store:
-            await store.turns.newest(1, 5)
+            await newest_turns(store, 1, 5)
 
 
 async def test_a_locked_database(path: Path) -> None:
@@ -304,7 +305,7 @@ async def test_a_closed_store_says_so(path: Path) -> None:
     async with open_store(path) as store:
         pass
     with pytest.raises(StorageError, match="closed"):
-        await store.turns.newest(1, 5)
+        await newest_turns(store, 1, 5)
     with pytest.raises(StorageError, match="closed"):
         await store.settings.set_value("a", "b")
 

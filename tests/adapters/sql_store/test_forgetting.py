@@ -10,6 +10,7 @@ from bot.adapters.sql_store import SqlStore
 from bot.core.events import MessageEdited, MessagesDeleted
 from bot.core.types import Line, MemoryKind, Scratchpad, Turn
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Stage, changed, emotion
+from tests.records import newest_turns
 
 EDIT = MessageEdited(TAVERN.id, 1, "We ride at noon.", NOON + timedelta(hours=1))
 DELETE = MessagesDeleted(TAVERN.id, (1,))
@@ -146,7 +147,9 @@ async def test_removing_a_turns_memory_is_like_deleting_the_turn(store: SqlStore
     (gone,) = await store.turns.by_ids([said[0].id])
     assert (gone.text, gone.speaker) == ("", "")
     assert [line.text for line in (await store.scenes.scratchpad(stage.scene.id)).lines] == ["Ana.", "Rain."]
-    assert [turn.id for turn in await store.turns.newest(stage.scene.id, 9)] == [turn.id for turn in said[1:]]
+    assert [turn.id for turn in await newest_turns(store, stage.scene.id, 9)] == [
+        turn.id for turn in said[1:]
+    ]
     texts = {memory.text for memory in await store.memories.of_story(stage.scene.story_id)}
     assert texts == {"line 2", "line 3", "line 4", "It rains."}
 

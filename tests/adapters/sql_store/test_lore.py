@@ -12,6 +12,7 @@ from bot.core.stores import LoreRow
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, Stage, persona
 from tests.adapters.sql_store.test_migrate import OLDEST_ROWS, scripts
+from tests.records import newest_turns
 
 ENTRY = {"keys": ["ferry"], "content": "Ünïcode ✨", "extensions": {"a": [1, None, 2.5]}, "odd": {"x": True}}
 
@@ -78,4 +79,4 @@ async def test_a_database_without_lore_gets_its_table_and_keeps_its_rows(path: P
     async with open_store(path) as store:
         (row,) = await store.lore.add([LoreRow(9, ENTRY, persona_id=1)])
         assert await store.lore.present(9, 1, [1]) == [row]
-        assert [turn.text for turn in await store.turns.newest(1, 9)] == ["Good evening."]
+        assert [turn.text for turn in await newest_turns(store, 1, 9)] == ["Good evening."]

@@ -16,6 +16,7 @@ from bot.core.stores import Recorded
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import Stage, bytes_of, set_stage
 from tests.adapters.sql_store.oldest import oldest, scripts
+from tests.records import newest_turns
 
 GOOD = '''"""Rebuilds a parent table."""
 import sqlalchemy as sa
@@ -88,7 +89,7 @@ async def test_a_database_of_the_oldest_schema_is_brought_up_with_all_its_rows(
 ) -> None:
     oldest(path, tmp_path)
     async with open_store(path) as store:
-        (turn,) = await store.turns.newest(1, 9)
+        (turn,) = await newest_turns(store, 1, 9)
         assert (turn.text, turn.message_ids, turn.witnesses) == ("Good evening.", (11,), (1,))
         assert [memory.text for memory in await store.memories.of_story(1)] == [
             "Good evening.",
@@ -167,6 +168,6 @@ async def test_opening_makes_the_folder_says_nothing_and_keeps_what_was_there(
             stage = await set_stage(store)
             turn = await stage.say("Hello.", 1)
         async with open_store(path) as store:
-            assert await store.turns.newest(stage.scene.id, 9) == [turn]
+            assert await newest_turns(store, stage.scene.id, 9) == [turn]
     assert caplog.records == []
     assert capsys.readouterr() == ("", "")

@@ -7,6 +7,7 @@ from datetime import timedelta
 from bot.adapters.sql_store import SqlStore
 from bot.core.events import MessageEdited, MessagesDeleted
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Clock, Stage, changed
+from tests.records import unanswered_turns
 
 LATER = NOON + timedelta(hours=1)
 
@@ -51,7 +52,7 @@ async def test_a_turn_of_which_nothing_was_sent_is_removed_and_its_question_is_o
     await store.turns.abandon(two.id)
     assert (await store.turns.by_ids([turn.id]))[0].text == ""
     assert await store.turns.open_outbox() == []
-    assert await store.turns.unanswered(stage.scene.id, NOON) == [asked]
+    assert await unanswered_turns(store, stage.scene.id, NOON) == [asked]
 
 
 async def test_a_notice_in_place_of_a_removed_reply_settles_the_question(
@@ -61,7 +62,7 @@ async def test_a_notice_in_place_of_a_removed_reply_settles_the_question(
     _, (row,) = await store.turns.commit_reply(stage.spoken("a"), ["a"], [asked.id])
     await store.turns.abandon(row.id)
     await store.turns.settle([asked.id])
-    assert await store.turns.unanswered(stage.scene.id, NOON) == []
+    assert await unanswered_turns(store, stage.scene.id, NOON) == []
 
 
 async def test_a_turn_that_was_partly_sent_stays(store: SqlStore, stage: Stage) -> None:

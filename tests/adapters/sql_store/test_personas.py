@@ -13,6 +13,7 @@ from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError, UserFacing
 from tests.adapters.sql_store.helpers import Clock, Stage, emotion, persona
+from tests.records import moods_of
 
 
 def same(left: Persona | None, right: Persona) -> bool:
@@ -133,7 +134,7 @@ async def test_a_deleted_persona_leaves_casts_and_keeps_what_it_said(store: SqlS
     scene = await store.scenes.get(stage.scene.id)
     assert scene is not None
     assert scene.cast == ()
-    assert await store.scenes.moods(stage.scene.id) == {}
+    assert await moods_of(store, stage.scene.id) == {}
     assert await store.turns.by_ids([turn.id]) == [turn]
 
 

@@ -17,6 +17,7 @@ from bot.core.stores import Recorded
 from bot.core.trust import Link, ModeratorAction
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
+from tests.records import newest_turns
 
 ZAN, BOB = 987654321, 55
 DIRECT = Place(id=7000, guild_id=0, name="direct messages")
@@ -176,7 +177,7 @@ async def test_what_moderators_did_stays_without_the_members_id_and_name(
 async def test_others_keep_what_they_said_and_what_was_made_of_it(store: SqlStore, stage: Stage) -> None:
     _, bob, *_, hello = await fill(store, stage)
     await store.privacy.erase(ZAN, number=1)
-    left = [turn.text for turn in await store.turns.newest(stage.scene.id, 50)]
+    left = [turn.text for turn in await newest_turns(store, stage.scene.id, 50)]
     assert left == ["somebody, what did you say?", "I answer you.", "Welcome, somebody and Bob."]
     assert [line.text for line in (await store.scenes.scratchpad(stage.scene.id)).lines] == [
         "Bob is curious."
@@ -237,7 +238,7 @@ async def test_a_name_that_another_bears_is_left_alone(store: SqlStore, stage: S
     await stage.say("I am one Sam.", 1, owner_id=ZAN, speaker="Sam")
     await stage.say("I am Sam, too.", 2, owner_id=BOB, speaker="Sam")
     await store.privacy.erase(ZAN, number=1)
-    assert [turn.text for turn in await store.turns.newest(stage.scene.id, 9)] == ["I am Sam, too."]
+    assert [turn.text for turn in await newest_turns(store, stage.scene.id, 9)] == ["I am Sam, too."]
 
 
 async def test_a_rewrite_under_way_over_an_erased_turn_is_refused(store: SqlStore, stage: Stage) -> None:
@@ -307,7 +308,7 @@ async def test_a_guild_goes_as_a_whole(store: SqlStore, stage: Stage, path: Path
     assert await store.privacy.known_spaces() == [10, DIRECT.id]
     assert await store.erase_bytes()
     assert MARK.encode() not in bytes_of(path)
-    assert [turn.text for turn in await store.turns.newest(elsewhere.scene.id, 9)] == ["We stay."]
+    assert [turn.text for turn in await newest_turns(store, elsewhere.scene.id, 9)] == ["We stay."]
 
 
 async def test_a_channel_goes_and_its_keys_wait_for_the_index(store: SqlStore, stage: Stage) -> None:
@@ -320,7 +321,7 @@ async def test_a_channel_goes_and_its_keys_wait_for_the_index(store: SqlStore, s
     assert erased.memory_ids == (memory.id,)
     assert (9, memory.id) in await store.memories.to_erase(100)
     assert await store.scenes.place(600) is None
-    assert len(await store.turns.newest(stage.scene.id, 50)) == 6
+    assert len(await newest_turns(store, stage.scene.id, 50)) == 6
     assert (await store.privacy.erase_place(600)).turns == 0
 
 

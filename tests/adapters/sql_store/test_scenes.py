@@ -8,6 +8,7 @@ from bot.adapters.sql_store import SqlStore
 from bot.core.types import Alias, Line, MemoryKind, Place, Scratchpad
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import TAVERN, Clock, Stage, persona, set_stage
+from tests.records import moods_of
 
 CELLAR = Place(id=501, guild_id=9, name="cellar", parent_id=500)
 DM = Place(id=77, guild_id=0, name="Ana")
@@ -169,8 +170,8 @@ async def test_moods_are_kept_per_persona_and_scene(store: SqlStore, stage: Stag
     other = await store.scenes.start(TAVERN, name="b", location="", situation="", story=None, after=0)
     await store.scenes.set_mood(stage.scene.id, stage.persona.id, "{1}")
     await store.scenes.set_mood(stage.scene.id, stage.persona.id, "{2}")
-    assert await store.scenes.moods(stage.scene.id) == {stage.persona.id: "{2}"}
-    assert await store.scenes.moods(other.id) == {}
+    assert await moods_of(store, stage.scene.id) == {stage.persona.id: "{2}"}
+    assert await moods_of(store, other.id) == {}
 
 
 async def test_the_first_scratchpad_is_empty(store: SqlStore, stage: Stage) -> None:

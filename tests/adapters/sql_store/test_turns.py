@@ -12,6 +12,7 @@ from bot.core.stores import PostEntry, Recorded
 from bot.core.types import TurnKind
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Clock, Stage, changed
+from tests.records import newest_turns, unanswered_turns
 
 
 def edit(message_id: int, text: str, *, minutes: float = 5) -> MessageEdited:
@@ -37,7 +38,7 @@ async def test_the_same_message_again_gives_the_first_turn(store: SqlStore, stag
     first = await stage.say("Hello.", 11)
     (again,) = await store.turns.commit([stage.post("Other words.", 11)])
     assert again == Recorded(first, fresh=False)
-    assert await store.turns.newest(stage.scene.id, 9) == [first]
+    assert await newest_turns(store, stage.scene.id, 9) == [first]
 
 
 async def test_the_same_message_twice_in_one_group_is_one_turn(store: SqlStore, stage: Stage) -> None:
@@ -47,7 +48,7 @@ async def test_the_same_message_twice_in_one_group_is_one_turn(store: SqlStore, 
     assert isinstance(one, Recorded)
     assert isinstance(three, Recorded)
     assert two == Recorded(one.turn, fresh=False)
-    assert [turn.id for turn in await store.turns.newest(stage.scene.id, 9)] == [one.turn.id, three.turn.id]
+    assert [turn.id for turn in await newest_turns(store, stage.scene.id, 9)] == [one.turn.id, three.turn.id]
 
 
 async def test_turns_without_messages_are_never_taken_for_the_same(store: SqlStore, stage: Stage) -> None:
@@ -66,13 +67,13 @@ async def test_a_group_is_applied_in_order(store: SqlStore, stage: Stage) -> Non
         "Changed",
         "Changed",
     ]
-    assert [turn.text for turn in await store.turns.newest(stage.scene.id, 9)] == ["dos"]
+    assert [turn.text for turn in await newest_turns(store, stage.scene.id, 9)] == ["dos"]
 
 
 async def test_one_bad_entry_leaves_nothing_of_its_group(store: SqlStore, stage: Stage) -> None:
     with pytest.raises(StorageError):
         await store.turns.commit([stage.post("one", 11), stage.post("two", 12, scene_id=999)])
-    assert await store.turns.newest(stage.scene.id, 9) == []
+    assert await newest_turns(store, stage.scene.id, 9) == []
     assert await store.scenes.seen_until(TAVERN.id) == 0
     assert (await stage.say("one", 11)).text == "one"
 
@@ -96,7 +97,7 @@ async def test_events_about_unknown_messages_are_no_turns(
 async def test_a_deletion_that_came_first_wins(store: SqlStore, stage: Stage) -> None:
     await store.turns.commit([delete(11)])
     assert await store.turns.commit([stage.post("late", 11), stage.post("other", 12)]) != [None, None]
-    assert [turn.text for turn in await store.turns.newest(stage.scene.id, 9)] == ["other"]
+    assert [turn.text for turn in await newest_turns(store, stage.scene.id, 9)] == ["other"]
     assert await store.turns.commit([delete(13), stage.post("late", 13)]) == [None, None]
 
 
@@ -142,7 +143,7 @@ async def test_an_edit_to_nothing_is_a_deletion(store: SqlStore, stage: Stage) -
     await stage.say("Oslo", 11)
     (outcome,) = await store.turns.commit([edit(11, " ")])
     assert changed(outcome).removed
-    assert await store.turns.newest(stage.scene.id, 9) == []
+    assert await newest_turns(store, stage.scene.id, 9) == []
 
 
 async def test_a_deleted_turn_keeps_its_row_and_loses_text_and_name(store: SqlStore, stage: Stage) -> None:
@@ -161,7 +162,7 @@ async def test_a_turn_without_words_can_be_deleted_too(store: SqlStore, stage: S
     turn = await stage.say("", 11)
     (outcome,) = await store.turns.commit([delete(11)])
     assert [each.id for each in changed(outcome).turns] == [turn.id]
-    assert await store.turns.newest(stage.scene.id, 9) == []
+    assert await newest_turns(store, stage.scene.id, 9) == []
 
 
 async def test_a_members_turn_of_several_messages_changes_as_a_whole(store: SqlStore, stage: Stage) -> None:
@@ -194,13 +195,12 @@ async def test_many_messages_deleted_at_once_are_one_outcome(store: SqlStore, st
     (outcome,) = await store.turns.commit([delete(*range(1, 7))])
     assert [turn.id for turn in changed(outcome).turns] == [turn.id for turn in said[:6]]
     assert len(changed(outcome).memory_ids) == 6
-    assert await store.turns.newest(stage.scene.id, 9) == said[6:]
+    assert await newest_turns(store, stage.scene.id, 9) == said[6:]
 
 
 async def test_newest_are_the_last_ones_oldest_first(store: SqlStore, stage: Stage) -> None:
     said = [await stage.say(f"line {number}", number) for number in range(1, 6)]
-    assert await store.turns.newest(stage.scene.id, 3) == said[2:]
-    assert await store.turns.newest(stage.scene.id + 1, 3) == []
+    assert await newest_turns(store, stage.scene.id, 3) == said[2:]
 
 
 async def test_uncovered_leaves_out_what_is_said_out_of_character(store: SqlStore, stage: Stage) -> None:
@@ -217,9 +217,9 @@ async def test_unanswered_are_members_turns_newer_than_a_moment(store: SqlStore,
     two = await stage.say("two", 2)
     three = await stage.say("three", 3)
     reply, _ = await store.turns.commit_reply(stage.spoken("Yes."), ["Yes."], [two.id])
-    assert await store.turns.unanswered(stage.scene.id, NOON - timedelta(minutes=10)) == [three]
+    assert await unanswered_turns(store, stage.scene.id, NOON - timedelta(minutes=10)) == [three]
     await store.turns.settle([three.id, two.id])
-    assert await store.turns.unanswered(stage.scene.id, NOON - timedelta(minutes=10)) == []
+    assert await unanswered_turns(store, stage.scene.id, NOON - timedelta(minutes=10)) == []
     marks = {turn.id: turn.answered_by for turn in await store.turns.by_ids([two.id, three.id])}
     assert marks == {two.id: reply.id, three.id: -1}
 
@@ -230,7 +230,7 @@ async def test_a_reply_that_is_deleted_still_counts_as_the_answer(store: SqlStor
     await store.turns.sent(row.id, 2)
     await store.turns.commit([delete(2)])
     assert (await store.turns.by_ids([asked.id]))[0].answered_by == reply.id
-    assert await store.turns.unanswered(stage.scene.id, NOON - timedelta(minutes=10)) == []
+    assert await unanswered_turns(store, stage.scene.id, NOON - timedelta(minutes=10)) == []
 
 
 async def test_unknown_ids_are_left_out(store: SqlStore, stage: Stage) -> None:
