@@ -29,7 +29,8 @@ LARGE = 256
 """So many rows count as one more write, since a few large ones scatter stories as well as many small ones;
 and a file of so many needs no folding."""
 TIDY_EVERY = 100
-"""After so many searches, the free memory that they left is given back to the system."""
+"""After so many searches `maintain` gives the free memory that they left back to the system: scans leave a
+MB for a few searches."""
 SEARCH_SECONDS = 10.0
 WRITE_SECONDS = 60.0
 REWRITE_SECONDS = 900.0
@@ -68,23 +69,32 @@ class LanceIndex:
     for vectors of a wrong size.
     """
 
-    def __init__(self, folder: LanceFolder) -> None:
+    def __init__(self, folder: LanceFolder, *, tidy: Callable[[], object]) -> None:
         """Use `LanceIndex.open`."""
         self._folder = folder
+        self._tidy = tidy
         self._upkeep: dict[str, _Upkeep] = {}
         self._searches = 0
+        """Since memory was given back."""
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, path: Path, *, encoder_id: str, dimensions: int = 0) -> AsyncIterator[LanceIndex]:
+    async def open(
+        cls,
+        path: Path,
+        *,
+        encoder_id: str,
+        dimensions: int = 0,
+        tidy: Callable[[], object] = return_free_memory,
+    ) -> AsyncIterator[LanceIndex]:
         """Opens or makes the folder. `dimensions` 0 means: learn them from the first key.
 
         The first opening in a process takes two to three seconds, in a thread. A damaged index opens
         too (see `is_damaged`), so that it can be reset; a folder that cannot be made raises
-        `SearchIndexError`.
+        `SearchIndexError`. `tidy` gives free memory back to the system, in a thread.
         """
         async with LanceFolder.open(Path(path), encoder_id=encoder_id, dimensions=dimensions) as folder:
-            yield cls(folder)
+            yield cls(folder, tidy=tidy)
 
     # ------------------------------------------------------------ state
     @property
@@ -158,11 +168,8 @@ class LanceIndex:
         self, scope: Scope, ask: Callable[[LanceTable], Awaitable[list[IndexHit]]]
     ) -> list[IndexHit]:
         nothing: list[IndexHit] = []
-        found = await self._read(self._folder.name_of(scope.space_id), ask, nothing)
         self._searches += 1
-        if self._searches % TIDY_EVERY == 0:  # what scans leave behind grows by a MB for a few searches
-            await asyncio.to_thread(return_free_memory)
-        return found
+        return await self._read(self._folder.name_of(scope.space_id), ask, nothing)
 
     # ------------------------------------------------------------ writing
     async def upsert(self, space_id: int, keys: Sequence[IndexKey]) -> None:
@@ -210,7 +217,7 @@ class LanceIndex:
 
     async def maintain(self) -> None:
         """Folds the newest keys of each table that had 8 or more writes into one file, and merges one that
-        had 150 or more in one go, while searches go on."""
+        had 150 or more in one go, while searches go on. Gives memory back after many searches."""
         for name in [name for name, left in self._upkeep.items() if left.due]:
             async with self._folder.gate(name).writing(), our_errors(REWRITE_SECONDS):
                 left = self._upkeep.get(name)
@@ -218,6 +225,9 @@ class LanceIndex:
                     table = await self._folder.table(name)
                     await self._put_in_order(table, left)
                     self._folder.keep(name, table)
+        if self._searches >= TIDY_EVERY:
+            self._searches = 0
+            await asyncio.to_thread(self._tidy)
 
     @staticmethod
     async def _put_in_order(table: LanceTable, left: _Upkeep) -> None:

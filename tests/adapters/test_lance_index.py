@@ -264,6 +264,25 @@ async def test_few_large_writes_are_put_in_order_too(tmp_path: Path) -> None:
     assert await runs_of_stories(tmp_path) == 4
 
 
+async def test_memory_that_many_searches_left_is_given_back_by_upkeep_and_not_by_a_search(
+    tmp_path: Path,
+) -> None:
+    given_back: list[bool] = []
+    async with LanceIndex.open(
+        tmp_path, encoder_id=ENCODER, dimensions=SIZE, tidy=lambda: given_back.append(True)
+    ) as index:
+        for _ in range(lance_index.TIDY_EVERY - 1):
+            await index.nearest(scope(), unit(1), 1)
+        await index.maintain()
+        assert given_back == []
+        for _ in range(lance_index.TIDY_EVERY):
+            await index.nearest(scope(), unit(1), 1)
+        assert given_back == []
+        await index.maintain()
+        await index.maintain()
+        assert given_back == [True]
+
+
 async def test_a_reader_that_opened_a_table_before_a_write_does_not_have_it_shown_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
