@@ -1,12 +1,17 @@
-"""One member floods a server: the others are answered as if hardly anybody else were there."""
+"""One member floods a server: the others are answered as if hardly anybody else were there.
+
+Time passes by beats: one begins when everything has happened that can happen before an answer of the model
+comes. How busy the machine is changes nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,103 +19,167 @@ import pytest
 
 from bot.core.chat import Completion
 from bot.core.types import Persona, Place
+from bot.engine.state import PlaceState
 from tests.engine.stage import FakeMessenger, RealClock, Stage, open_stage
 from tests.fakes import ScriptedChatModel
 
 FLOODER = 999
 OTHERS = range(1, 21)
 ROOMS = [Place(id=1000 + number, guild_id=9, name=f"room-{number}") for number in range(30)]
-CALL_S = 1.5
-"""How long the model takes for any answer."""
+BEAT = timedelta(seconds=0.3)
+CALL = 5
+"""How many beats the model takes for any answer."""
+GUEST_EVERY = 2
+"""In every second beat one of the others says something,"""
+FLOOD = 25
+"""and in every beat the flooder so many things: 80 in a second, more than Discord lets through."""
+STILL = 3
+"""Nothing happens any more when nothing has changed in so many looks."""
+
+
+class Beats(RealClock):
+    """The time, which stands still within a beat."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 0
+
+    def __call__(self) -> datetime:
+        return datetime(2026, 3, 1, 20, tzinfo=UTC) + self.number * BEAT
 
 
 class SteadyModel(ScriptedChatModel):
-    """Takes the same time for every answer, and never says the same twice."""
+    """Takes the same number of beats for every answer, and never says the same twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, beats: Beats) -> None:
         numbers = itertools.count(1)
         super().__init__({"*": lambda _: f"Answer number {next(numbers)}, unlike any other."})
-        self.most_at_once = self._now = 0
+        self._beats = beats
+        self._due: dict[asyncio.Event, int] = {}
 
     async def complete(self, *args: Any, **options: Any) -> Completion:
-        self._now += 1
-        self.most_at_once = max(self.most_at_once, self._now)
-        try:
-            await asyncio.sleep(CALL_S)
+        with self._writing() as written:
+            await written.wait()
             return await super().complete(*args, **options)
+
+    @contextmanager
+    def _writing(self) -> Iterator[asyncio.Event]:
+        written = asyncio.Event()
+        self._due[written] = self._beats.number + CALL
+        try:
+            yield written
         finally:
-            self._now -= 1
+            del self._due[written]
+
+    @property
+    def writing(self) -> int:
+        """How many answers are being written, and will not be done in this beat."""
+        return sum(due > self._beats.number for due in self._due.values())
+
+    def beat(self) -> None:
+        """The answers whose time has come are there."""
+        for written, due in self._due.items():
+            if due <= self._beats.number:
+                written.set()
 
 
 @dataclass
 class TimedMessenger(FakeMessenger):
-    """Knows when each message of a persona went out."""
+    """Knows in which beat each message of a persona went out."""
 
-    sent: dict[int, float] = field(default_factory=dict)
+    beats: Beats = field(default_factory=Beats)
+    sent: dict[int, int] = field(default_factory=dict)
 
     async def speak(self, place: Place, persona: Persona, text: str, **options: Any) -> int:
         message_id = await super().speak(place, persona, text, **options)
-        self.sent[message_id] = asyncio.get_running_loop().time()
+        self.sent[message_id] = self.beats.number
         return message_id
 
 
-@asynccontextmanager
-async def rooms(folder: Path) -> AsyncIterator[tuple[Stage, TimedMessenger]]:
+@dataclass
+class Evening:
     """A server with a scene in each room."""
-    clock = RealClock()
-    messenger = TimedMessenger(clock)
+
+    stage: Stage
+    beats: Beats
+    model: SteadyModel
+    messenger: TimedMessenger
+
+    async def beat(self) -> None:
+        """Let everything happen that can happen now; then the next beat begins."""
+        await self._still()
+        self.beats.number += 1
+        self.model.beat()
+
+    async def _still(self) -> None:
+        looks, last = 0, None
+        while looks < STILL:
+            await self.stage.troupe.journal.flushed()
+            now = [await self.stage.troupe.places.do(room, _reply) for room in ROOMS]
+            await self.stage.store.turns.by_ids([1])  # behind everything that the database was asked before
+            seen = (now, len(self.messenger.sent), len(self.model.prompts))
+            preparing = sum(one == "under way" for one in now) - self.model.writing
+            looks, last = (looks + 1 if seen == last and not preparing else 0), seen
+
+    async def answered(self, message_id: int) -> int:
+        """The beat in which the answer to a message went out; -1 while it has none."""
+        turn = await self.stage.store.turns.by_message(message_id)
+        if turn is None or turn.answered_by is None:
+            return -1
+        assert turn.answered_by > 0, "it got a notice instead of an answer"
+        (reply,) = await self.stage.store.turns.by_ids([turn.answered_by])
+        return self.messenger.sent.get(reply.message_ids[0], -1) if reply.message_ids else -1
+
+
+async def _reply(state: PlaceState) -> str:
+    if state.reply is None:
+        return "pending" if state.pending else "none"
+    return "waits for the model" if state.reply.elsewhere is not None else "under way"
+
+
+@asynccontextmanager
+async def evening(folder: Path) -> AsyncIterator[Evening]:
+    """A server with a scene in each room."""
+    beats = Beats()
+    messenger, model = TimedMessenger(beats, beats=beats), SteadyModel(beats)
     async with open_stage(
-        folder, chat=SteadyModel(), background=ScriptedChatModel(), messenger=messenger, clock=clock
+        folder, chat=model, background=ScriptedChatModel(), messenger=messenger, clock=beats
     ) as stage:
         persona = await stage.persona()
         for room in ROOMS:
             await stage.scene(persona, place=room)
-        yield stage, messenger
+        try:
+            yield Evening(stage, beats, model, messenger)
+        finally:
+            beats.number += CALL
+            model.beat()
 
 
-async def flood(stage: Stage) -> None:
-    """One member says 1,000 things over all channels: 80 in a second, more than Discord lets through."""
-    for number in range(1000):
-        place = ROOMS[number % len(ROOMS)]
-        stage.say(f"Mira! Mira! Answer me, number {number}!", by=FLOODER, place=place)
-        if number % 10 == 9:
-            await asyncio.sleep(0.12)
-
-
-async def talk(stage: Stage, messenger: TimedMessenger, where: list[Place]) -> list[float]:
-    """Each of the others says one thing, one after another; the seconds until each was answered."""
-    said = {}
-    loop = asyncio.get_running_loop()
-    for number, place in zip(OTHERS, where, strict=True):
-        said[stage.say(f"Good evening Mira, I am guest {number}.", by=number, place=place)] = loop.time()
-        await asyncio.sleep(CALL_S * 0.4)
-    return [await answered(stage, messenger, message) - moment for message, moment in said.items()]
-
-
-async def answered(stage: Stage, messenger: TimedMessenger, message_id: int) -> float:
-    """When the answer to a message went out."""
-    async with asyncio.timeout(30):
-        while True:
-            turn = await stage.store.turns.by_message(message_id)
-            if turn is not None and turn.answered_by is not None:
-                assert turn.answered_by > 0, "it got a notice instead of an answer"
-                (reply,) = await stage.store.turns.by_ids([turn.answered_by])
-                if reply.message_ids:
-                    return messenger.sent[reply.message_ids[0]]
-            await asyncio.sleep(0.02)
+async def talk(on: Evening, *, flood: int = 0) -> list[int]:
+    """Each of the others says one thing, one after another; the beats until each was answered. Meanwhile one
+    member says so many things over all channels."""
+    said: dict[int, int] = {}
+    guests, numbers = iter(OTHERS), iter(range(flood))
+    while len(said) < len(OTHERS) or any([await on.answered(message) < 0 for message in said]):
+        for number in itertools.islice(numbers, FLOOD):
+            place = ROOMS[number % len(ROOMS)]
+            on.stage.say(f"Mira! Mira! Answer me, number {number}!", by=FLOODER, place=place)
+        if on.beats.number % GUEST_EVERY == 0 and (guest := next(guests, 0)):
+            text = f"Good evening Mira, I am guest {guest}."
+            said[on.stage.say(text, by=guest, place=ROOMS[guest - 1])] = on.beats.number
+        await on.beat()
+    return [await on.answered(message) - began for message, began in said.items()]
 
 
 @pytest.mark.timeout(150)
 async def test_twenty_are_answered_within_twice_their_time_while_one_floods_their_channels(
     tmp_path: Path,
 ) -> None:
-    async with rooms(tmp_path / "calm") as (stage, messenger):
-        calm = await talk(stage, messenger, ROOMS[:20])
-    async with rooms(tmp_path / "flood") as (stage, messenger):
-        flooding = asyncio.create_task(flood(stage))
-        await asyncio.sleep(0)
-        flooded = await talk(stage, messenger, ROOMS[:20])
-        await flooding
+    async with evening(tmp_path / "calm") as on:
+        calm = await talk(on)
+    async with evening(tmp_path / "flood") as on:
+        flooded = await talk(on, flood=1000)
     times = list(zip(calm, flooded, strict=True))
-    told = [f"{quiet:.2f} s alone, {loud:.2f} s in the flood" for quiet, loud in times]
+    told = [f"{quiet} beats alone, {loud} in the flood" for quiet, loud in times]
+    assert set(calm) == {CALL}
     assert all(loud <= 2 * quiet for quiet, loud in times), told
