@@ -23,6 +23,8 @@ Ts = TypeVarTuple("Ts")
 PAGE = 2000
 KEEP_ROWS = 300_000
 """Stories are dropped from memory, the longest unused first, when all together hold more memories."""
+LOOK_AFTER = 1000
+"""After so many new ones they are counted."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class StoryWords:
         self._memories = memories
         self._stemmer_of = stemmer_of
         self._stories: OrderedDict[int, _Story] = OrderedDict()
+        self._taken_in = 0
+        """Memories read since the stories were last counted."""
         self._jobs = Jobs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
 
@@ -107,9 +111,17 @@ class StoryWords:
     def _story(self, story_id: int) -> _Story:
         story = self._stories.setdefault(story_id, _Story())
         self._stories.move_to_end(story_id)
-        while len(self._stories) > 1 and sum(len(kept.index) for kept in self._stories.values()) > KEEP_ROWS:
-            self._stories.popitem(last=False)
         return story
+
+    def _make_room(self, new: int) -> None:
+        self._taken_in += new
+        if self._taken_in < LOOK_AFTER:
+            return
+        self._taken_in = 0
+        rows = sum(len(kept.index) for kept in self._stories.values())
+        while len(self._stories) > 1 and rows > KEEP_ROWS:
+            _, dropped = self._stories.popitem(last=False)
+            rows -= len(dropped.index)
 
     async def _catch_up(self, story_id: int, story: _Story) -> None:
         async with story.lock:
@@ -118,6 +130,7 @@ class StoryWords:
                 page = await self._memories.of_story(story_id, after_id=story.last_id, limit=PAGE)
                 if page and not await self._in_thread(_take_in, story, page, self._stemmer_of):
                     continue
+                self._make_room(len(page))
                 if len(page) < PAGE:
                     return
 

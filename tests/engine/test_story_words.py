@@ -219,3 +219,20 @@ async def test_a_month_is_found_by_its_name_in_the_storys_language(texts: Texts,
     texts.kept[7] = replace(texts.kept[7], created_at=NOON - timedelta(days=60))
     assert (await found(words, "Was war im März?"))[0] == 7
     assert 7 not in await found(words, "Was war im Mai?")
+
+
+async def test_the_stories_longest_unused_are_let_go_of(
+    texts: Texts, words: StoryWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.engine.story_words.KEEP_ROWS", 6)
+    monkeypatch.setattr("bot.engine.story_words.LOOK_AFTER", 2)
+    texts.tell("A ship.", "A rope.")  # each story reads the same two
+    for story_id in (1, 2, 3):
+        await words.read(story_id)
+    await words.read(1)  # used again
+    await words.read(4)
+    assert texts.read == 8
+    await words.read(1)
+    assert texts.read == 8
+    await words.read(2)
+    assert texts.read == 10
