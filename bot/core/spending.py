@@ -290,6 +290,9 @@ class UsageStore(Protocol):
     ) -> dict[tuple[str, str], Spent]:
         """The same by day and persona id."""
 
+    async def oldest(self) -> dict[int, date]:
+        """The first day of which it is known who used what, for each space of which that is known."""
+
     async def fold(self, space_id: int, before: date) -> None:
         """Forgets who used what before a day; how much it was stays known."""
 

@@ -87,12 +87,14 @@ class Retention:
                 if since is not None and now - since >= grace:
                     await self._privacy.purge(guild_id)
                     await self._no_longer_left(guild_id)
+        oldest = await self._usage.oldest()
         for space_id in await self._store.known_spaces():
             days = await self._days(space_id, "retention_days")
             if days:
                 await self._privacy.expire(space_id, now - timedelta(days=days))
-            kept = timedelta(days=min(days or SPENDING_DAYS, SPENDING_DAYS))
-            await self._usage.fold(space_id, (now - kept).date())
+            kept = (now - timedelta(days=min(days or SPENDING_DAYS, SPENDING_DAYS))).date()
+            if space_id in oldest and oldest[space_id] < kept:
+                await self._usage.fold(space_id, kept)
         return LOOK_SECONDS
 
     async def _days(self, space_id: int, key: str) -> int:

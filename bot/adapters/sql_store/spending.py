@@ -124,6 +124,20 @@ class SqlUsage:
 
         return await self._database.read(work)
 
+    async def oldest(self) -> dict[int, date]:
+        """See the port."""
+        which = (
+            sa.select(usage_shares.c.space_id, sa.func.min(usage_shares.c.day))
+            .where(usage_shares.c.member_id != 0)
+            .group_by(usage_shares.c.space_id)
+        )
+
+        async def work(connection: AsyncConnection) -> dict[int, date]:
+            rows = await connection.execute(which)
+            return {space_id: date.fromisoformat(day) for space_id, day in rows}
+
+        return await self._database.read(work)
+
     async def fold(self, space_id: int, before: date) -> None:
         """See the port."""
         old = sa.and_(usage_shares.c.space_id == space_id, usage_shares.c.day < before.isoformat())

@@ -158,7 +158,9 @@ async def test_folding_forgets_who_it_was_and_not_how_much(store: SqlStore) -> N
     for day in (DAY, NEXT):
         for payer in (HERE, Payer(9, 500, (BOB,), MIRA), Payer(9, 500, (), MIRA)):
             await store.usage.add([Entry(payer, day, Spent(1, 8, 2, 3))])
+    assert await store.usage.oldest() == {9: DAY}
     await store.usage.fold(9, NEXT)
+    assert await store.usage.oldest() == {9: NEXT}
     assert await store.usage.report(9, DAY, DAY, by=GroupBy.MEMBER) == {"0": Spent(3, 24, 6, 9)}
     assert set(await store.usage.report(9, NEXT, NEXT, by=GroupBy.MEMBER)) == {"0", str(ANA), str(BOB)}
     assert (await store.usage.used(9, DAY, NEXT)).tokens == 60
