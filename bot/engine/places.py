@@ -23,6 +23,8 @@ class Places:
         self._jobs = Jobs()
         self._actors: dict[int, PlaceActor] = {}
         self._parts: tuple[Conduct, Answer, Stumbled] | None = None
+        self._holds: list[tuple[Collection[int], Change[None]]] = []
+        """Spaces that are held, and what stops a place of theirs."""
 
     def use(self, conduct: Conduct, answer: Answer, stumbled: Stumbled = in_silence) -> None:
         """Set what the actors do, and how they tell a place of a failure; once, before the first message."""
@@ -73,10 +75,11 @@ class Places:
 
     @asynccontextmanager
     async def held(self, space_ids: Collection[int], *, within: float) -> AsyncIterator[list[int]]:
-        """Stop the places of these spaces that are awake; afterwards they know what the store says.
+        """Stop the places of these spaces, also those that wake meanwhile; afterwards they know what the store
+        says.
 
-        Replies in the making are given up (and made again if they are still owed). Yields the places' ids.
-        TimeoutError when a place does not come to a stop.
+        Replies in the making are given up (and made again if they are still owed). Yields the ids of the places
+        that were awake. TimeoutError when a place does not come to a stop.
         """
         released = asyncio.Event()
         actors = self._of_spaces(space_ids)
@@ -87,11 +90,14 @@ class Places:
             if state.reply is not None and state.reply.task is not None and not state.reply.committed:
                 ending.append(state.reply.task)  # it still counts what it cost
             state.forget_members()
-            stopped[state.place.id].set()
+            if (event := stopped.get(state.place.id)) is not None:
+                event.set()
             await released.wait()
 
         for actor in actors:
             actor.later(stop)
+        hold = (space_ids, stop)
+        self._holds.append(hold)
         try:
             async with asyncio.timeout(within):
                 for event in stopped.values():
@@ -100,6 +106,7 @@ class Places:
                     await asyncio.wait(ending)
             yield list(stopped)
         finally:
+            self._holds.remove(hold)
             released.set()
             for actor in self._of_spaces(space_ids):
                 actor.reload()
@@ -115,6 +122,9 @@ class Places:
             conduct, answer, stumbled = self._parts
             actor = PlaceActor(place, conduct=conduct, answer=answer, retire=self._retired, stumbled=stumbled)
             self._actors[place.id] = actor
+            for space_ids, stop in self._holds:
+                if place.space_id in space_ids:
+                    actor.later(stop)
             self._jobs.start(actor.run(), name=f"place {place.id}")
         return actor
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from bot.adapters.privacy_ledger import open_ledger
 from bot.core.events import MessagePosted
 from bot.core.types import Place
 from bot.engine import indexing
+from tests.engine.gates import Held
 from tests.engine.stage import ALICE, BOB, NAMES, TAVERN, FakeMessenger, RealClock, Stage, open_stage
 from tests.fakes import ChatScript, Prompt
 
@@ -190,6 +192,31 @@ async def test_a_prompt_in_flight_is_given_up_and_the_others_are_still_answered(
         await stage.quiet()
         assert stage.model.cancelled >= 1
         assert MARK not in stage.model.of("reply")[-1].text
+        assert len(stage.messenger.texts()) == 1
+
+
+async def test_a_place_that_wakes_while_a_member_is_forgotten_tells_no_model_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage_in(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say(f"My word is {MARK}.", by=ZAN)
+        await stage.quiet()
+    async with stage_in(tmp_path, messenger=stage.messenger, start=False) as stage:
+        stage.model.gate = asyncio.Event()
+        erasing = Held(monkeypatch, stage.store.privacy, "erase", before=True)
+        forgetting = asyncio.create_task(stage.troupe.privacy.forget(ZAN))
+        await erasing.reached()
+        stage.say("Mira, what do you know?", by=BOB)
+        await stage.troupe.journal.flushed()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await stage.model.asked.wait()
+        erasing.go.set()
+        await forgetting
+        stage.model.gate.set()
+        await stage.quiet()
+        assert [prompt for prompt in stage.model.prompts if MARK in prompt.text] == []
         assert len(stage.messenger.texts()) == 1
 
 
