@@ -13,6 +13,8 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _BARE = re.compile(r"[^\s,:={}\[\]()\"'“”]+")
 _SPACE = re.compile(r"(?:[\s,;]|//[^\n]*)*")
 _OPENING = re.compile(r"[{\[]")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _CLOSES: Final = {"{": "}", "[": "]", "(": ")"}
 _QUOTES: Final = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’"}
 _WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None, "none": None}
@@ -33,7 +35,7 @@ def read_all(text: str) -> Iterator[Any]:
     while start is not None:
         value, end = _read_at(text, start.start())
         if value:
-            yield value
+            yield _storable(value)
         start = _OPENING.search(text, max(end, start.start() + 1))
 
 
@@ -44,6 +46,31 @@ def _read_at(text: str, at: int) -> tuple[Any, int]:
     except (ValueError, RecursionError):
         reader = _Reader(text, at)
         return reader.value(0), reader.at
+
+
+def _storable(value: Any, depth: int = 0) -> Any:
+    """Copy JSON without what no database can hold: escapes of half characters, NUL; too deep is None."""
+    if isinstance(value, str):
+        return _whole_characters(value)
+    if isinstance(value, dict):
+        return {
+            _whole_characters(key): None if depth > DEEPEST else _storable(item, depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [] if depth > DEEPEST else [_storable(item, depth + 1) for item in value]
+    return value
+
+
+def _whole_characters(text: str) -> str:
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore").replace("\0", "")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, character = found.groups()
+    return chr(int(code, 16)) if code else _ESCAPES.get(character, character)
 
 
 class _Reader:
@@ -104,7 +131,7 @@ class _Reader:
         end = found.start() if found else len(self.text)
         value = self.text[self.at + 1 : end]
         self.at = end + 1
-        return value.replace("\\" + closing, closing)
+        return _ESCAPE.sub(_unescaped, value)
 
     def bare(self) -> Any:
         number = _NUMBER.match(self.text, self.at)

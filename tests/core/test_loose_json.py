@@ -45,3 +45,24 @@ def test_long_junk_is_read_quickly(piece: str) -> None:
         if count > 50:
             break
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("end", ["}", ",}"])  # strictly and loosely read
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("caf\\u00e9 \\ud83c\\udfad", "café 🎭"),
+        ("half \\ud83c of one", "half  of one"),
+        ("half \\udfad of one", "half  of one"),
+        ("no\\u0000thing", "nothing"),
+        ('say \\"hi\\"\\nnow\\tor never', 'say "hi"\nnow\tor never'),
+    ],
+)
+def test_escapes_become_what_a_database_takes(said: str, value: str, end: str) -> None:
+    found = loose_json.read('{"a": "' + said + '"' + end)
+    assert found == {"a": value}
+    found["a"].encode()
+
+
+def test_what_is_nested_without_an_end_is_cut() -> None:
+    assert loose_json.read("[" * 900 + "1" + "]" * 900)
