@@ -9,6 +9,7 @@ from bot.core.chat import Completion, Usage
 from bot.core.thoughts import ThoughtFilter
 
 _CUT = frozenset({"length", "max_tokens", "model_length", "error"})
+_TEXT_PARTS = frozenset({"text", "output_text", None})
 _FILTERED = frozenset({"content_filter", "safety", "prohibited_content", "recitation", "refusal"})
 
 
@@ -23,10 +24,14 @@ class Answer:
         self._usage: Usage | None = None
         self._reasoning_apart = False
         self._refusal = ""
+        self._half = ""  # the first half of a character that came in two
         self._closed = False
         self.begun = False
         self.error: object = None
         """What the server said went wrong, where it says so inside an answer."""
+        self.foreign: object = None
+        """What came in place of an answer, as long as nothing of one came."""
+        self._any_choices = False
 
     @property
     def finished(self) -> bool:
@@ -60,6 +65,10 @@ class Answer:
         self._take_usage(chunk.get("usage"))
         if isinstance(model := chunk.get("model"), str) and model:
             self._model = model
+        if "choices" in chunk:
+            self.foreign, self._any_choices = None, True
+        elif not self._any_choices:
+            self.foreign = chunk
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             return ""
@@ -88,11 +97,12 @@ class Answer:
 
     @property
     def _cut(self) -> bool:
-        return self._finish_reason is None or self._finish_reason.lower() in _CUT
+        return self._finish_reason is None or self._finish_reason.lower() in _CUT | _FILTERED
 
     def _take_choice(self, choice: Mapping[str, object]) -> str:
-        delta = choice.get("delta") or choice.get("message") or {}
-        shown = ""
+        delta, shown = choice.get("delta"), ""
+        if not isinstance(delta, Mapping) and not self.begun:  # some repeat the whole message at the end
+            delta = choice.get("message")
         if isinstance(delta, Mapping):
             if delta.get("reasoning_content") or delta.get("reasoning"):
                 self._reasoning_apart = self.begun = True
@@ -108,6 +118,7 @@ class Answer:
         if not text:
             return ""
         self.begun = True
+        text, self._half = _whole_characters(self._half + text)
         return self._thoughts.feed(text)
 
     def _take_usage(self, usage: object) -> None:
@@ -120,10 +131,21 @@ class Answer:
 
 def error_in(answer: object) -> object:
     """Return what an answer says went wrong, if it does: under `error`, or being an error itself."""
+    if isinstance(answer, list) and len(answer) == 1:  # Google
+        answer = answer[0]
     if not isinstance(answer, Mapping):
         return None
     whole = answer if str(answer.get("object", "")).lower() == "error" else None  # vLLM, Mistral
     return answer.get("error") or whole
+
+
+def _whole_characters(text: str) -> tuple[str, str]:
+    """Return the text with its characters of two halves (UTF-16) put together, and the half at its end."""
+    if text.isascii():
+        return text, ""
+    half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+    whole = text[: len(text) - len(half)]
+    return whole.encode("utf-16", "surrogatepass").decode("utf-16", "ignore"), half
 
 
 def is_whole_json(text: str) -> bool:
@@ -140,5 +162,5 @@ def _text_of(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    parts = (part for part in content if isinstance(part, Mapping) and part.get("type") in {"text", None})
+    parts = (part for part in content if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS)
     return "".join(text for part in parts if isinstance(text := part.get("text"), str))

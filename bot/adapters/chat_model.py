@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bot.adapters.chat_answer import Answer, error_in, is_whole_json
 from bot.adapters.chat_call import DEFAULT_RETRIES, Call, Retries
 from bot.adapters.chat_context import find_context_tokens
-from bot.adapters.chat_failures import Failure, Trouble, words_of
+from bot.adapters.chat_failures import Failure, Trouble
 from bot.adapters.chat_quirks import Body, Quirks
 from bot.adapters.chat_request import Request
 from bot.adapters.chat_server import DEFAULT_TIMEOUTS, ChatServer, Timeouts, status_in
+from bot.adapters.chat_stream import AnswerBody
 from bot.core.chat import DEFAULT_SAMPLING, ChatMessage, Completion, OnText, Sampling
 from bot.core.token_count import TokenCounter
 from bot.errors import EmptyReply, ModelRefused
-
-if TYPE_CHECKING:
-    from bot.adapters.chat_server import Stream
 
 _log = logging.getLogger(__name__)
 
@@ -137,56 +133,41 @@ class OpenAIChatModel:
         if isinstance(stream, Failure):
             return stream
         try:
-            if _is_whole(stream.response.headers.get("content-type", "")):
-                return await self._take_whole(stream, call, call.answer)
-            return await self._take_stream(stream, call, call.answer)
+            return await self._take(AnswerBody(stream.response.aiter_bytes()), call, call.answer)
         finally:
             await stream.close()
 
-    async def _take_whole(self, stream: Stream, call: Call, answer: Answer) -> Failure | None:
-        """Take the answer of a server that does not stream, or an error sent with status 200."""
-        try:
-            async with asyncio.timeout(self._timeouts.first_text):
-                await stream.response.aread()
-            text = stream.response.text
-        except Exception as error:  # as in ChatServer.open
-            return self._server.failure(error)
-        try:
-            whole = json.loads(text)
-        except ValueError:
-            return Failure(Trouble.GARBAGE, text=words_of(text)[:80] if text[:1] == "<" else "no JSON")
-        if (problem := error_in(whole)) is not None:
-            return self._server.read_failure(status_in(problem, 200), problem)
-        if not call.show(answer.take(whole) + answer.end()):
-            answer.close()
-        return self._inner_failure(call, answer)
-
-    async def _take_stream(self, stream: Stream, call: Call, answer: Answer) -> Failure | None:
-        chunks = aiter(stream)
+    async def _take(self, body: AnswerBody, call: Call, answer: Answer) -> Failure | None:
+        """Take an answer in pieces or, from a server that does not stream, in one; or what went wrong."""
+        events = body.events()
         while True:
             try:
                 async with asyncio.timeout(self._patience(answer)):
-                    chunk = await anext(chunks)
+                    event = await anext(events)
             except StopAsyncIteration:
                 break
             except Exception as error:  # as in ChatServer.open
                 if answer.finished:
                     break  # the text is whole; only the usage or the last mark is missing
                 return self._server.failure(error)
-            if (problem := error_in(chunk)) is not None:
-                return self._server.read_failure(status_in(problem, 500), problem)
-            if not call.show(answer.take(chunk)):
+            if (problem := error_in(event)) is not None:
+                return self._server.read_failure(status_in(problem, 200 if body.whole else 500), problem)
+            if not call.show(answer.take(event)):
                 answer.close()
                 return None
         if not call.show(answer.end()):
             answer.close()
-        return self._inner_failure(call, answer)
+        return self._inner_failure(call, answer, whole=body.whole)
 
-    def _inner_failure(self, call: Call, answer: Answer) -> Failure | None:
+    def _inner_failure(self, call: Call, answer: Answer, *, whole: bool) -> Failure | None:
         """The failure that a whole answer tells of, unless it holds text all the same."""
-        if answer.error is None or call.shown or answer.completion().text.strip():
+        if call.shown or answer.completion().text.strip():
             return None
-        return self._server.read_failure(status_in(answer.error, 502), answer.error)
+        if answer.error is not None:
+            return self._server.read_failure(status_in(answer.error, 502), answer.error)
+        if answer.foreign is not None:
+            return self._server.read_failure(status_in(answer.foreign, 200 if whole else 500), answer.foreign)
+        return None
 
     def _patience(self, answer: Answer) -> float | None:
         """Return how long the next chunk may take; before the text begins, the line's own timeout."""
@@ -222,8 +203,3 @@ class OpenAIChatModel:
         _log.info("Model server %s (%s) needs: %s", self._server.label, self._model, known.to_dict())
         if self._on_quirks_changed is not None:
             self._on_quirks_changed(known.to_dict())
-
-
-def _is_whole(content_type: str) -> bool:
-    """True when no stream follows, whatever was asked for."""
-    return "json" in content_type or "html" in content_type

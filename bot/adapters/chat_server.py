@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bot.adapters.chat_failures import Failure, Trouble, read_failure
+from bot.adapters.chat_stream import NotAnAnswer
 
+_MOST_REDIRECTS = 3
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 if TYPE_CHECKING:
@@ -101,15 +103,19 @@ class ChatServer:
         """Return our account of an exception of the library, which may hold the key or the prompt."""
         import openai  # noqa: PLC0415 - see above
 
+        if isinstance(error, NotAnAnswer):
+            return Failure(Trouble.GARBAGE, text=str(error))
         if isinstance(error, openai.APIStatusError):
-            return self.read_failure(error.status_code, error.body, error.response.headers)
-        if isinstance(error, openai.APITimeoutError | TimeoutError):
+            failure = self.read_failure(error.status_code, error.body, error.response.headers)
+            return replace(failure, text=f"{_redirected(error)}{failure.text}")
+        cause = error.__cause__ or error
+        kinds = {kind.__name__ for kind in type(cause).__mro__}  # of the HTTP client below the library
+        if "TooManyRedirects" in kinds:
+            return Failure(Trouble.STATUS, status=404, text="it redirects without an end")
+        if isinstance(error, openai.APITimeoutError | TimeoutError) or "TimeoutException" in kinds:
             return Failure(Trouble.TIMEOUT, text="silence")
-        if isinstance(error, openai.APIConnectionError):
-            cause = type(error.__cause__ or error).__name__
-            return Failure(Trouble.CONNECTION, text=cause)
-        if isinstance(error, openai.APIError):  # an error inside the stream
-            return self.read_failure(status_in(error.body, 500), error.body)
+        if isinstance(error, openai.APIConnectionError) or "TransportError" in kinds:
+            return Failure(Trouble.CONNECTION, text=type(cause).__name__)
         return Failure(Trouble.GARBAGE, text=type(error).__name__)
 
     def read_failure(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
@@ -136,7 +142,9 @@ class ChatServer:
             api_key=self._key or "none",
             max_retries=0,
             default_headers=_authorization(self._address),
-            http_client=openai.DefaultAsyncHttpxClient(trust_env=self.label not in _LOOPBACK),
+            http_client=openai.DefaultAsyncHttpxClient(
+                trust_env=self.label not in _LOOPBACK, max_redirects=_MOST_REDIRECTS
+            ),
             timeout=openai.Timeout(
                 connect=timeouts.connect, read=timeouts.first_text, write=30.0, pool=timeouts.total
             ),
@@ -152,6 +160,14 @@ def _authorization(address: SplitResult) -> dict[str, str]:
         return {}
     pair = f"{unquote(address.username)}:{unquote(address.password or '')}"
     return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def _redirected(error: openai.APIStatusError) -> str:
+    """Say where the request ended, if not at the address of the settings: on the way it may lose its body."""
+    if not error.response.history:
+        return ""
+    url = error.response.url
+    return f"(redirected to {url.scheme}://{url.host}{url.path}) "
 
 
 def status_in(error: object, default: int) -> int:

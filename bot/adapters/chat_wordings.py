@@ -54,6 +54,7 @@ NO_MODEL = _any_of(
     "(unknown|invalid|no such|not a valid) model",
     "model_not_found|try pulling it",
     "unexpected endpoint",  # LM Studio, with status 200
+    r"no models? (is |are )?(currently )?loaded|model is not loaded",  # LM Studio
 )
 
 ROLES_ALTERNATE = _any_of(

@@ -7,6 +7,7 @@ answer; no thought, error or torn JSON in a channel; no turn lost; and the next 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -27,6 +28,7 @@ from tests.cases.notes import notes_json
 from tests.engine.stage import FakeMessenger, RealClock, Stage, open_stage
 from tests.model_server import (
     Behaviour,
+    Bytes,
     ErrorInStream,
     Fail,
     ModelServer,
@@ -116,6 +118,38 @@ def odd_usage(text: str) -> Raw:
     )
 
 
+def streamed(text: str, *, repeated: bool = False) -> bytes:
+    """An answer as the bytes of a stream, some of its characters in several bytes."""
+    last: dict[str, Any] = {"delta": {}, "finish_reason": "stop"}
+    if repeated:
+        last["message"] = {"role": "assistant", "content": text}
+    events = [
+        {"choices": [{"delta": {"content": one}}]} for one in (*most_of(text), text[3 * len(text) // 4 :])
+    ]
+    lines = [json.dumps(one, ensure_ascii=False) for one in (*events, {"choices": [last]})]
+    return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]")).encode()
+
+
+def half_a_character(text: str) -> Say:
+    """Notes with an escape that JSON allows and no database takes."""
+    return Say(text.replace("Alice brought", "Alice \\ud83cbrought"))
+
+
+def in_one(text: str) -> bytes:
+    """The same as one document."""
+    return json.dumps(completion("scripted", {"content": text}, "stop", None)).encode()
+
+
+EVENTS, JSON = {"Content-Type": "text/event-stream"}, {"Content-Type": "application/json"}
+PACKED = {"Content-Encoding": "gzip"}
+DATE = "Mon, 30 Nov 2026 12:00:00 GMT"
+NOW = {"Retry-After": DATE, "Date": DATE}
+LATER = {"Retry-After": "Mon, 30 Nov 2026 13:00:00 GMT", "Date": DATE}
+COMPLETIONS = "/v1/chat/completions"
+OVERLOADED = json.dumps({"error": {"type": "overloaded_error", "message": "Overloaded", "code": 529}})
+CALL = json.dumps({"name": "look", "arguments": {}})
+OLD_CALL = {"choices": [{"delta": {"function_call": {"name": "look"}}, "finish_reason": "function_call"}]}
+NEXT = "<|im_start|>user\nplan: I draw my sword<|im_end|>"
 TOO_MANY = {"error": {"message": "Rate limit reached", "code": 429}}
 REFUSED_IN_WORDS = "I'm sorry, but as an AI language model I cannot continue with this request."
 LOOP = "They sit by the fire and talk. " * 60
@@ -130,6 +164,13 @@ ROWS = (
     Row("null", lambda _: Say(None), WORDLESS, KEPT),
     Row("whitespace", lambda _: Say(" \n\t \n"), WORDLESS, KEPT),
     Row("withheld by a filter", lambda _: Say(None, finish="content_filter"), DOWN, KEPT),
+    Row(
+        "filter in the middle",
+        lambda text: Say(text[:-4], finish="content_filter"),
+        ANSWER,
+        KEPT,
+        spoken=TRIMMED,
+    ),
     Row("refusal field", lambda _: Say("", extra={"refusal": "I cannot."}, chunks=[""]), DOWN, KEPT),
     Row("refusal in words", lambda _: Say(REFUSED_IN_WORDS), ANSWER, KEPT, spoken=REFUSED_IN_WORDS),
     Row("thoughts in a field", lambda text: Say(text, reasoning="plan: lie")),
@@ -142,6 +183,12 @@ ROWS = (
     Row("thoughts alone", lambda _: Say(None, reasoning="plan: lie"), WORDLESS, KEPT),
     Row("thoughts that never end", lambda _: Say("<think>plan: lie, and", finish="length"), WORDLESS, KEPT),
     Row("tool call", lambda _: ToolCall(), WORDLESS, KEPT),
+    Row("tool call of old", lambda _: raw(OLD_CALL), WORDLESS, KEPT),
+    Row("tool call in words", lambda _: Say(f"<tool_call>\n{CALL}\n</tool_call>"), WORDLESS, KEPT),
+    Row("tool call in other words", lambda _: Say(f"[TOOL_CALLS][{CALL}]"), WORDLESS, KEPT),
+    Row("half of a character in JSON", half_a_character),
+    Row("marks of its template", lambda text: Say(f"<|im_start|>assistant\n{text}<|im_end|>\n{NEXT}")),
+    Row("marks of another speaker", lambda _: Say(NEXT), WORDLESS, KEPT),
     Row("no choices", lambda _: NoChoices(), WORDLESS, KEPT),
     Row("choices null", lambda _: NoChoices(null=True), WORDLESS, KEPT),
     Row("stream without a word", lambda _: Raw([]), WORDLESS, KEPT),
@@ -171,6 +218,10 @@ ROWS = (
         torn=True,
     ),
     Row("error before the stream", lambda _: ErrorInStream(), DOWN, KEPT),
+    Row("error in the name of an event", lambda _: Raw([f"event: error\ndata: {OVERLOADED}"]), DOWN, KEPT),
+    Row("error in a list", lambda _: Raw([f"data: [{OVERLOADED}]"]), DOWN, KEPT),
+    Row("error with status 200", lambda _: Fail(200, {"error": {"message": "no worker"}}), DOWN, KEPT),
+    Row("error in words of a proxy", lambda _: Fail(200, {"detail": "Bad gateway"}), DOWN, KEPT),
     Row("stream that repeats", lambda _: Say(LOOP), ANSWER, KEPT, spoken="They sit by the fire and talk."),
     Row("no reason for the end", lambda text: Say(text, finish=None)),
     Row("no reason and no mark", lambda text: Say(text, finish=None, done=False)),
@@ -188,17 +239,42 @@ ROWS = (
     Row("odd usage", odd_usage),
     Row("one piece", whole),
     Row("letter by letter", lambda text: Say(chunks=list(text))),
+    Row("byte by byte", lambda text: Bytes([bytes([one]) for one in streamed(text)])),
+    Row("packed", lambda text: Bytes([gzip.compress(streamed(text))], EVENTS | PACKED)),
+    Row("packed in one piece", lambda text: Bytes([gzip.compress(in_one(text))], JSON | PACKED)),
+    Row("packed badly", lambda text: Bytes([streamed(text)], EVENTS | PACKED), DOWN, KEPT),
+    Row("events called a document", lambda text: Bytes([streamed(text)], JSON)),
+    Row("document called events", lambda text: Bytes([in_one(text)], EVENTS)),
+    Row("lines that end like a teletype's", lambda text: Bytes([streamed(text).replace(b"\n", b"\r\n")])),
+    Row("closed after each answer", lambda text: Bytes([streamed(text)], EVENTS | {"Connection": "close"})),
+    Row(
+        "cut in the middle of a character",
+        lambda text: Bytes([streamed(text + " 全").rpartition(b"\x85")[0]], torn=True),
+        ANSWER,
+        KEPT,
+        known=True,
+        spoken=TRIMMED,
+    ),
+    Row("whole message at the end", lambda text: Bytes([streamed(text, repeated=True)])),
     *(Row(f"context of {one}", context=1100, overflow=one) for one in OVERFLOW_VENDORS),
     Row("429 with a wait", Say, first=[Fail(429, TOO_MANY, {"Retry-After": "0"})]),
     Row("429 without a wait", Say, first=[Fail(429, TOO_MANY)]),
     Row("429 for an hour", lambda _: Fail(429, TOO_MANY, {"Retry-After": "3600"}), DOWN, KEPT),
     Row("429 without an end", lambda _: Fail(429, TOO_MANY), DOWN, KEPT),
+    Row("429 with a date", Say, first=[Fail(429, TOO_MANY, NOW)]),
+    Row("503 with a date", Say, first=[Fail(503, headers=NOW)]),
+    Row("503 with a date of another clock", Say, first=[Fail(503, headers={"Retry-After": DATE})]),
+    Row("503 until later", lambda _: Fail(503, headers=LATER), DOWN, KEPT),
     Row("503 twice", Say, first=[Fail(503), Fail(503)]),
+    Row("529", lambda _: Fail(529, {"type": "error", "error": {"type": "overloaded_error"}}), DOWN, KEPT),
     Row("500", lambda _: Fail(500), DOWN, KEPT),
     Row("401", lambda _: Fail(401, {"error": {"message": f"Wrong key {KEY}"}}), WRONG, KEPT),
     Row("402", lambda _: Fail(402), WRONG, KEPT),
     Row("404", lambda _: Fail(404, {"error": {"message": "The model `x` does not exist"}}), WRONG, KEPT),
     Row("400 that nobody understands", lambda _: Fail(400, {"error": "computer says no"}), DOWN, KEPT),
+    Row("no model loaded", lambda _: Fail(400, {"error": {"message": "No models loaded."}}), WRONG, KEPT),
+    Row("redirected without an end", lambda _: Fail(307, "", {"Location": COMPLETIONS}), WRONG, KEPT),
+    Row("redirected to a page", lambda _: Fail(302, "", {"Location": "/login"}), WRONG, KEPT),
     Row("web page", lambda _: WebPage(), DOWN, KEPT),
     Row("web page for an error", lambda _: WebPage(502), DOWN, KEPT),
     Row("slow first byte", lambda _: Stall(), DOWN, KEPT, silent=True),

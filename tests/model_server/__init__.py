@@ -2,6 +2,7 @@
 
 from tests.model_server.behaviours import (
     Behaviour,
+    Bytes,
     ErrorInStream,
     Fail,
     NoChoices,
@@ -17,6 +18,7 @@ from tests.model_server.server import ModelServer, RecordedRequest
 
 __all__ = [
     "Behaviour",
+    "Bytes",
     "ErrorInStream",
     "Fail",
     "ModelServer",

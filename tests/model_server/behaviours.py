@@ -114,6 +114,23 @@ class Raw(Behaviour):
 
 
 @dataclass(frozen=True)
+class Bytes(Behaviour):
+    """Send these bytes, in these pieces, under these headers; then end, or break the connection."""
+
+    pieces: Sequence[bytes] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/event-stream"})
+    torn: bool = False
+
+    async def play(self, exchange: Exchange) -> None:
+        await exchange.start(dict(self.headers))
+        for piece in self.pieces:
+            await exchange.send_bytes(piece)
+            await asyncio.sleep(0)
+        if self.torn:
+            exchange.abort()
+
+
+@dataclass(frozen=True)
 class ErrorInStream(Behaviour):
     """Stream the chunks, then an error object."""
 

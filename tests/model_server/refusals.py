@@ -197,6 +197,10 @@ _OVERFLOWS: dict[str, tuple[Callable[[str], Fail], str]] = {
         "Prompt contains {asked} tokens and 0 draft tokens, too large for model with {limit} maximum context "
         "length",
     ),
+    "a proxy": (
+        lambda _: Fail(413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+        "",
+    ),
     "tgi": (_flat, "`inputs` tokens + `max_new_tokens` must be <= {limit}. Given: {asked} `inputs` tokens"),
     "ollama": (
         lambda message: _says(message, 500),

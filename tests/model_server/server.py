@@ -97,6 +97,8 @@ class ModelServer:
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self._rows: dict[str, int] = {}
+        self.redirects: dict[str, tuple[int, str]] = {}
+        """Where a path leads and with which status."""
 
     @property
     def root(self) -> str:
@@ -129,6 +131,7 @@ class ModelServer:
         app.router.add_post("/v1/embeddings", self._complete)
         app.router.add_get("/_requests", self._list_requests)
         app.router.add_post("/_script", self._take_script)
+        app.router.add_post("/{path:.*}", self._elsewhere)
         app.router.add_get("/{path:.*}", self._page)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
@@ -211,6 +214,20 @@ class ModelServer:
         if request.path in pages:
             return web.json_response(pages[request.path])
         return web.json_response({"error": {"message": "not here", "code": 404}}, status=404)
+
+    async def _elsewhere(self, request: web.Request) -> web.Response:
+        if request.path not in self.redirects:
+            return web.Response(status=404, text="404 page not found")
+        status, target = self.redirects[request.path]
+        return web.Response(status=status, headers={"Location": f"{self.root}{target}"})
+
+    def hang_up(self) -> None:
+        """Close every connection that waits for another request, without a word."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        for connection in self._runner.server.connections:
+            if connection.transport is not None:
+                connection.transport.close()
 
     async def _list_requests(self, _: web.Request) -> web.Response:
         return web.json_response([record.as_json() for record in self.requests])

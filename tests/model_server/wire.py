@@ -44,7 +44,10 @@ class Exchange:
         await self._send(web.Response(text=text, status=status, headers=headers))
 
     async def start_stream(self, content_type: str = "text/event-stream") -> None:
-        self.response = web.StreamResponse(headers={"Content-Type": content_type})
+        await self.start({"Content-Type": content_type})
+
+    async def start(self, headers: dict[str, str]) -> None:
+        self.response = web.StreamResponse(headers=headers)
         await self.response.prepare(self.request)
 
     async def send_line(self, line: str) -> None:
