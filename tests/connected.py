@@ -52,7 +52,7 @@ async def connected(
     await task
 
 
-async def eventually(ready: Callable[[], object], seconds: float = 10.0) -> None:
+async def eventually(ready: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait for what no signal announces."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not ready():
@@ -62,7 +62,7 @@ async def eventually(ready: Callable[[], object], seconds: float = 10.0) -> None
 
 async def until(server: DiscordServer, task: asyncio.Task[None], ready: Callable[[], object]) -> None:
     """Wait for a condition that the server may not see change; a client that ended fails at once."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         while not ready():
             if task.done():
                 await task

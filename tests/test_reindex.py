@@ -34,7 +34,7 @@ async def test_the_running_bot_builds_it_again(
         for number in range(5):
             stage.say(f"Line {number}.")
         await stage.quiet()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await stage.store.memories.count_to_index(stage.encoder.id):
                 await asyncio.sleep(0.01)
         await stage.index.upsert(TAVERN.space_id, [key(4711, vector=await stray(stage.encoder))])

@@ -98,7 +98,7 @@ async def test_caller_who_gives_up_does_not_stop_the_loading(model: ScriptedMode
     go = threading.Event()
 
     def loader() -> ScriptedModel:
-        assert go.wait(10)
+        assert go.wait(50)
         return model
 
     async with ThreadedEncoder(encoder_id="scripted:4", dimensions=4, loader=loader) as encoder:
@@ -196,14 +196,14 @@ async def test_closing_while_loading_tells_those_who_wait(model: ScriptedModel) 
     go = threading.Event()
 
     def loader() -> ScriptedModel:
-        assert go.wait(10)
+        assert go.wait(50)
         return model
 
     encoder = ThreadedEncoder(encoder_id="scripted:4", dimensions=4, loader=loader)
     asking = asyncio.create_task(encoder.embed_query(["a"]))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    await asyncio.wait_for(encoder.close(), 2)  # the loading itself goes on, nobody waits for it
+    await asyncio.wait_for(encoder.close(), 20)  # the loading itself goes on, nobody waits for it
     go.set()
     with pytest.raises(SearchIndexError, match="closed"):
         await asking

@@ -51,7 +51,7 @@ class Played:
 
     async def spoken(self, enough: Any) -> list[Message]:
         """What personas said, once it is enough."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 found = [one for one in self.server.messages(self.channel) if one.webhook_id]
                 if enough(found):

@@ -73,7 +73,7 @@ async def reply(played: Played, text: str) -> Message:
     before = len([one for one in played.server.messages(played.channel) if one.webhook_id])
     await played.member.say(played.channel, text)
     await played.said(before + 1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             newest = [one for one in played.server.messages(played.channel) if one.webhook_id][-1]
             if await played.store.turns.by_message(newest.id):
@@ -145,7 +145,7 @@ async def test_a_log_channel_gets_a_line_for_each_action(played: Played) -> None
     staff = played.server.add_channel(played.guild, "staff")
     await played.ask("settings set", key="log_channel", value=f"<#{staff.id}>")
     await played.ask("settings set", key="gm_roles", value="none")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while len(played.server.messages(staff)) < 2:
             await asyncio.sleep(0.01)
     first, second = (one.content for one in played.server.messages(staff))

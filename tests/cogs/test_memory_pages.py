@@ -39,13 +39,13 @@ async def played(discord_server: DiscordServer, tmp_path: Path) -> AsyncIterator
 
 
 async def noted(played: Played) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not await played.troupe.pages.names(await place(played)):
             await asyncio.sleep(0.02)
 
 
 async def place(played: Played) -> Any:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while (found := await played.store.scenes.place(played.channel.id)) is None:
             await asyncio.sleep(0.02)
     return found
@@ -119,7 +119,7 @@ async def test_a_moderator_adds_what_is_known(played: Played) -> None:
 async def test_earlier_notes_are_shown_to_those_who_lead_and_restored_by_moderators(played: Played) -> None:
     for number in range(10):
         await played.moderator.say(played.channel, f"The horse neighs {number} times.")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(await played.troupe.keeping.history(await place(played))) < 2:
             await asyncio.sleep(0.02)
     notes = await played.ask("memory scratchpad")

@@ -32,7 +32,7 @@ async def replied(played: Played, text: str = "Mira, what of the bridge?", numbe
 
 
 async def known(played: Played) -> Message:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             spoken = [one for one in played.server.messages(played.channel) if one.webhook_id]
             turn = await played.store.turns.by_message(spoken[-1].id) if spoken else None
@@ -73,7 +73,7 @@ async def test_who_was_answered_has_the_newest_reply_made_anew(played: Played) -
     assert "game master" in told.content
     told = await (await played.member.context_menu("Regenerate", reply)).answer()
     assert told.content == "Mira thinks again."
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while shown(played) != [REPLIES[1]] or await stored(played) != [REPLIES[1]]:
             await asyncio.sleep(0.01)
     first, second = (one for one in played.model.prompts if one.purpose == "reply")
@@ -151,7 +151,7 @@ async def test_members_see_who_spoke_and_cannot_delete_or_pin(played: Played) ->
 
 async def test_a_message_is_pinned_from_its_menu(played: Played) -> None:
     said = await played.member.say(played.channel, "I am allergic to nuts.")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await played.store.turns.by_message(said.id) is None:
             await asyncio.sleep(0.01)
     more = await (await played.moderator.context_menu("More…", said)).answer()

@@ -27,7 +27,7 @@ async def played(discord_server: DiscordServer, tmp_path: Path) -> AsyncIterator
 
 async def tell(played: Played, channel: Channel) -> None:
     said = await played.member.say(channel, f"The secret word of the vault is {WORD}.")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await played.store.turns.by_message(said.id) is None:
             await asyncio.sleep(0.01)
 
@@ -47,7 +47,7 @@ async def share(played: Played, source: Channel, target: Channel, command: str =
 async def knows(played: Played, channel: Channel) -> bool:
     asked = len(played.model.of("reply"))
     await played.moderator.say(channel, "Mira, what is the secret word of the vault?")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(played.model.of("reply")) <= asked:
             await asyncio.sleep(0.01)
     return WORD in played.model.of("reply")[-1].text

@@ -27,7 +27,7 @@ async def scene(played: Played) -> None:
 
 
 async def notices(played: Played, text: str) -> list[Message]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (found := [one for one in played.server.messages(played.channel) if text in one.content]):
             await asyncio.sleep(0.01)
     return found
@@ -41,7 +41,7 @@ async def test_a_reply_being_written_is_cancelled_and_nothing_is_sent_after_a_se
         await scene(played)
         played.model.gate = gate
         await played.member.say(played.channel, "Mira, what of the bridge?")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await played.model.asked.wait()
         began = time.monotonic()
         told = await played.ask("persona sleep")
@@ -66,7 +66,7 @@ async def test_a_reply_being_sent_stops_between_its_messages(
         await scene(played)
         discord_server.faults.slow("POST", "/webhooks/", 0.6, times=99)
         await played.member.say(played.channel, "Mira, tell me everything.")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not spoken(played):
                 await asyncio.sleep(0.005)
         options = {"key": "asleep", "value": "yes"} if how == "settings set" else {}

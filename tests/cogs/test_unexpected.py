@@ -55,7 +55,7 @@ async def test_a_button(stage: Stage, logged_errors: LoggedErrors) -> None:
     stage.troupe.personas.delete = broken  # type: ignore[method-assign]
     asked = await (await stage.moderator.slash("persona delete", stage.channel, persona="Mira")).answer()
     clicked = await stage.moderator.click(asked, "Delete")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not [one for one in clicked.messages if "reference" in one.text]:
             await asyncio.sleep(0.01)
     check(clicked.messages[-1].text, logged_errors)

@@ -25,7 +25,7 @@ async def talk(played: Played, number: int, text: str) -> None:
 async def why(played: Played, by: ScriptedUser | None = None) -> str:
     """The page about the newest reply."""
     newest = [one for one in played.server.messages(played.channel) if one.webhook_id][-1]
-    async with asyncio.timeout(10):  # the reply is posted before its explanation is kept
+    async with asyncio.timeout(30):  # the reply is posted before its explanation is kept
         while True:
             turn = await played.store.turns.by_message(newest.id)
             if turn is not None and await played.store.explanations.of_turn(turn.id) is not None:

@@ -38,7 +38,7 @@ class Held:
 
     async def reached(self) -> None:
         """The call was made, and waits."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self._reached.wait()
 
 

@@ -143,7 +143,7 @@ class Stage:
     def delete(self, *message_ids: int, place: Place = TAVERN) -> None:
         self.troupe.hear(MessagesDeleted(place.id, message_ids))
 
-    async def quiet(self, place: Place = TAVERN, within: float = 10.0) -> None:
+    async def quiet(self, place: Place = TAVERN, within: float = 30.0) -> None:
         """Everything heard is committed, every reply it asked for is posted."""
         async with asyncio.timeout(within):
             while True:
@@ -155,7 +155,7 @@ class Stage:
 
     async def notices_out(self) -> None:
         """Every notice has been given."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while self.troupe.notices.busy:
                 await asyncio.sleep(0.005)
 

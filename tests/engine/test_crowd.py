@@ -191,14 +191,14 @@ async def heard(stage: Stage, place: Place) -> None:
 
 
 async def until_asked(model: ScriptedChatModel, number: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(model.of("reply")) < number:
             await asyncio.sleep(0.005)
 
 
 async def until_waiting(stage: Stage, place: Place, answers: int) -> None:
     """A reply to so many turns waits for the model."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             actor = stage.troupe.places.awake(place.id)
             reply = actor.state.reply if actor else None
@@ -219,7 +219,7 @@ async def test_a_flood_is_recorded_gets_one_notice_and_is_answered_so_often(tmp_
         ((_, notice),) = stage.messenger.notices
         assert "2 times a minute" in notice
         assert len([turn for turn in await stage.window() if turn.persona_id is None]) == 6
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(await unanswered_turns(stage.store, 1, NOON - timedelta(days=9999))) > 0:
                 await asyncio.sleep(0.01)
         stage.clock.ahead += timedelta(seconds=61)

@@ -158,7 +158,7 @@ async def test_remembered_text_and_notes_stay_data(tmp_path: Path, text: str) ->
         for number in range(40):
             stage.say(f"A song of {number} bottles on the wall, and whoever sings it loses count.", by=BOB)
         await stage.quiet()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while stage.troupe.summariser.busy or stage.troupe.summariser.waiting > 40:
                 await asyncio.sleep(0.01)
         check(await prompt_of(stage, "Mira, what was in the cellar?"))

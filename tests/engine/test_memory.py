@@ -36,19 +36,19 @@ def notes(**changes: object) -> str:
 
 
 async def until_covered(stage: Stage, left: int = 0) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while stage.troupe.summariser.waiting > left or stage.troupe.summariser.busy:
             await asyncio.sleep(0.01)
 
 
 async def until_asked(stage: Stage, times: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(stage.model.of("memory")) < times or stage.troupe.summariser.busy:
             await asyncio.sleep(0.01)
 
 
 async def until_indexed(stage: Stage) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await stage.store.memories.count_to_index(stage.encoder.id):
             await asyncio.sleep(0.01)
 
@@ -165,7 +165,7 @@ async def test_a_reply_interrupts_a_background_call_which_is_made_again(tmp_path
         await stage.model.asked.wait()
         stage.say("Mira, quick!")
         await stage.troupe.journal.flushed()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not stage.model.of("reply"):
                 await asyncio.sleep(0.005)
         gate.set()
@@ -216,7 +216,7 @@ async def test_a_change_of_what_was_recalled_reaches_the_prompt_in_flight(
         await until_indexed(stage)
         stage.model.gate = gate
         stage.say("Mira, what was the name of my grandmother's parrot?")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not stage.model.of("reply"):
                 await asyncio.sleep(0.01)
         assert "Bartholomew" in stage.model.of("reply")[0].text
@@ -224,7 +224,7 @@ async def test_a_change_of_what_was_recalled_reaches_the_prompt_in_flight(
             stage.delete(told)
         else:
             stage.edit(told, "My grandmother's parrot has a name.")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(stage.model.of("reply")) < 2:
                 await asyncio.sleep(0.01)
         gate.set()
@@ -314,7 +314,7 @@ async def test_a_deleted_turn_is_found_no_more_and_its_key_leaves_the_index(tmp_
         stage.delete(message)
         await stage.quiet()
         assert await stage.troupe.memories.search(TAVERN, "password swordfish") == []
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while await stage.store.memories.to_erase(1):
                 await asyncio.sleep(0.01)
         assert await stage.index.count(TAVERN.space_id) == 0

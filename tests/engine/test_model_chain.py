@@ -67,7 +67,7 @@ async def ask(chain: ModelChain, purpose: str = "reply") -> Completion:
 
 async def settled(chain: ModelChain) -> None:
     """Whatever the chain tries by itself has ended."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while chain._jobs.busy:
             await asyncio.sleep(0)
 
@@ -238,7 +238,7 @@ async def test_members_get_their_answer_and_the_notes_are_written_meanwhile(tmp_
         lines = {line.text for line in await stage.troupe.health()}
         assert {"small answers", "small answers instead"} <= lines
         why = await stage.troupe.explainer.why(TAVERN, list(stage.messenger.arrived.values())[-1])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not second.of("memory"):
                 await asyncio.sleep(0.01)
     assert (why.body["model"], why.body["instead_of"]) == ("small", "big")

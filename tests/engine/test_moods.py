@@ -160,7 +160,7 @@ async def test_a_reply_that_discord_did_not_take_moved_nobody(tmp_path: Path) ->
     async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
         await stage.scene(await stage.persona())
         stage.say("Mira, look what the cat brought.")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(window := await stage.window()) < 2:
                 await asyncio.sleep(0.01)
         first, reply = window

@@ -67,7 +67,7 @@ async def test_the_answer_stands_in_the_window_and_nothing_is_made_of_it(tmp_pat
         assert await stage.troupe.personas.samples(persona.id) == []
         for song in range(11):
             stage.say(f"A song of {song} bottles.", by=BOB)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not stage.model.of("memory"):
                 await asyncio.sleep(0.01)
         assert "lantern" not in stage.model.of("memory")[0].text

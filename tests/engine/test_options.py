@@ -36,7 +36,7 @@ class SlowSettings:
 
     async def asked(self, times: int) -> None:
         """Wait until the store was asked so often."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(self.answers) < times:
                 await asyncio.sleep(0)
 

@@ -42,7 +42,7 @@ async def fill(stage: Stage, number: int = 10) -> None:
     for turn in range(number):
         stage.say(f"The {turn}th cup of wine is poured.", by=BOB)
     await stage.quiet()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while stage.troupe.summariser.waiting >= 10 or stage.troupe.summariser.busy:
             await asyncio.sleep(0.01)
 

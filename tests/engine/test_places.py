@@ -23,7 +23,7 @@ def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
 async def asleep(stage: Stage) -> None:
     """The place has no actor any more."""
     await stage.quiet()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while stage.troupe.places.awake(TAVERN.id) is not None:
             await asyncio.sleep(0.005)
 

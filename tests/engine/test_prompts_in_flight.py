@@ -34,7 +34,7 @@ async def talk(stage: Stage, number: int = 150) -> None:
 
 
 async def until_asked(stage: Stage, times: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(stage.model.of("reply")) < times:
             await asyncio.sleep(0.005)
 
@@ -49,7 +49,7 @@ async def change(stage: Stage, how: str, message_id: int) -> None:
 
 async def words_found() -> None:
     """What words find has been read from the store."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while any(task.get_name() == "search by words" for task in asyncio.all_tasks()):
             await asyncio.sleep(0.005)
 

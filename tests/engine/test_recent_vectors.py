@@ -37,7 +37,7 @@ async def test_a_search_costs_one_embedding_and_the_context_none(
         stage.say("The old mill burnt.")
         stage.say("Nobody was hurt.")
         await stage.quiet()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while await stage.store.memories.count_to_index(stage.encoder.id):
                 await asyncio.sleep(0.01)
         stage.say("Mira, it still smells of it.")

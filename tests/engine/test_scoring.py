@@ -40,7 +40,7 @@ async def drink(stage: Stage) -> None:
 
 
 async def until_asked(stage: Stage, times: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(stage.model.of("emotion")) < times or stage.troupe.summariser.busy:
             await asyncio.sleep(0.005)
 
@@ -83,7 +83,7 @@ async def test_it_is_given_up_in_the_end_and_the_next_turns_are_asked_about(tmp_
         await stage.scene(await stage.persona())
         await drink(stage)
         await until_asked(stage, summarising.MOST_SCORINGS)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while stage.troupe.summariser._due:
                 await asyncio.sleep(0.005)
         assert len(stage.model.of("emotion")) == summarising.MOST_SCORINGS

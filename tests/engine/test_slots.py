@@ -66,7 +66,7 @@ async def assert_no_slot_lost(slots: FairSlots, count: int) -> None:
     """All `count` slots can be held at once, without waiting."""
     holds = [slots.hold(place) for place in range(count)]
     for hold in holds:
-        await asyncio.wait_for(hold.__aenter__(), 1)
+        await asyncio.wait_for(hold.__aenter__(), 30)
     for hold in holds:
         await hold.__aexit__(None, None, None)
 

@@ -75,7 +75,7 @@ async def trouble(stage: Stage, folder: Path, kind: str) -> AsyncIterator[None]:
 
 
 async def until(ready: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not ready():
             await asyncio.sleep(0.01)
 

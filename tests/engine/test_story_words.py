@@ -140,7 +140,7 @@ async def test_a_restart_cuts_words_as_before(texts: Texts, words: StoryWords) -
 async def test_a_story_is_read_before_it_is_searched(texts: Texts, words: StoryWords) -> None:
     texts.tell(*[f"Line {number} of the night." for number in range(40)])
     words.read_soon(STORY)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while any(task.get_name() == f"read the words of story {STORY}" for task in asyncio.all_tasks()):
             await asyncio.sleep(0.005)
     assert texts.read == 40

@@ -339,7 +339,7 @@ async def test_work_behind_the_replies_counts_for_the_server_alone(tmp_path: Pat
         for number in range(12):
             stage.say(f"I count to {number}.")
         await stage.quiet()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not (await spent_of(stage)).calls:
                 await asyncio.sleep(0.01)
         day = stage.clock().date()

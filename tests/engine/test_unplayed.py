@@ -13,7 +13,7 @@ from tests.engine.stage import BOB, CELLAR, TAVERN, RealClock, Stage, open_stage
 
 async def noticed(stage: Stage) -> list[str]:
     """The notices given once everything that was said has been looked at."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while stage.troupe.unplayed.busy:
             await asyncio.sleep(0.005)
     await stage.notices_out()
