@@ -85,14 +85,14 @@ class Interaction:
         shown = [] if self.original is None else [self.original]
         return [item for item in [*shown, *self.followups] if not item.loading and not item.deleted]
 
-    async def acked(self, timeout: float = 10.0) -> int:
+    async def acked(self, timeout: float = 30.0) -> int:
         """Return the callback type of the first response. Raises ScriptError when it came too late."""
         await self._until(lambda: self.callback is not None or self.failed, timeout, "a response")
         if self.callback is None:
             raise ScriptError(f"{self.name}: the application did not respond")
         return self.callback
 
-    async def answer(self, timeout: float = 10.0) -> Message:
+    async def answer(self, timeout: float = 30.0) -> Message:
         """Return the first message of the answer, when it is there and no longer loading."""
         await self.acked(timeout)
         if self.callback == MODAL:
@@ -107,19 +107,19 @@ class Interaction:
             return self.messages[0]
         return self.source if self.source is not None and self.updates else None
 
-    async def modal(self, timeout: float = 10.0) -> Modal:
+    async def modal(self, timeout: float = 30.0) -> Modal:
         """Return the form that the bot opened."""
         await self.acked(timeout)
         if self.opened is None:
             raise ScriptError(f"{self.name} was answered with callback {self.callback}, not with a modal")
         return self.opened
 
-    async def followup(self, number: int = 1, timeout: float = 10.0) -> Message:
+    async def followup(self, number: int = 1, timeout: float = 30.0) -> Message:
         """Return the `number`-th follow-up message after the original answer, counted from 1."""
         await self._until(lambda: len(self.followups) >= number, timeout, f"follow-up {number}")
         return self.followups[number - 1]
 
-    async def choices(self, timeout: float = 10.0) -> list[dict[str, Any]]:
+    async def choices(self, timeout: float = 30.0) -> list[dict[str, Any]]:
         """Return the autocomplete choices."""
         await self.acked(timeout)
         return list(self.offered or [])

@@ -180,7 +180,7 @@ class SampleBot(commands.AutoShardedBot):
         self.events.append((name, payload))
         self.news.notify()
 
-    async def until(self, find: Callable[[], Any], timeout: float = 10.0) -> Any:
+    async def until(self, find: Callable[[], Any], timeout: float = 30.0) -> Any:
         """Return what `find` gives as soon as it gives something."""
         await self.news.until(find, timeout, "news")
         return find()

@@ -190,7 +190,7 @@ class ScriptedUser:
         *,
         option: str,
         value: Any = "",
-        timeout: float = 10.0,
+        timeout: float = 30.0,
         **others: Any,
     ) -> list[dict[str, Any]]:
         """Type `value` into an option and return the offered choices ({"name", "value"})."""

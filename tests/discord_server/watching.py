@@ -64,12 +64,12 @@ class Watching:
         return found
 
     async def until(
-        self, ready: Callable[[], object], timeout: float = 10.0, what: str = "a condition"
+        self, ready: Callable[[], object], timeout: float = 30.0, what: str = "a condition"
     ) -> None:
         """Return when `ready()` is true; it is asked again after every change. Raises TimeoutError."""
         await self.changed.until(ready, timeout, what)
 
-    async def ready(self, timeout: float = 20.0) -> None:
+    async def ready(self, timeout: float = 40.0) -> None:
         """Return when a bot is connected, has identified and its guilds are on the wire."""
         await self.until(
             lambda: any(s.connection for s in self.gateway.sessions.values()), timeout, "an IDENTIFY"
@@ -77,7 +77,7 @@ class Watching:
         await asyncio.wait_for(self.gateway.flushed(), timeout)
 
     async def wait_for_message(
-        self, channel: Channel, predicate: Callable[[Message], object] | None = None, timeout: float = 10.0
+        self, channel: Channel, predicate: Callable[[Message], object] | None = None, timeout: float = 30.0
     ) -> Message:
         """Return the first message of a channel that fits, waiting for it when it is not there yet."""
         found: list[Message] = []
@@ -94,7 +94,7 @@ class Watching:
         method: str,
         template: str,
         predicate: Callable[[RequestRecord], object] | None = None,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
     ) -> RequestRecord:
         """Return the first answered request that fits, waiting for it when it did not come yet."""
         found: list[RequestRecord] = []

@@ -118,7 +118,7 @@ class ModelServer:
         self.script[purpose] = script
         self._rows.pop(purpose, None)
 
-    async def wait_until(self, true: Callable[[ModelServer], object], timeout: float = 10.0) -> None:
+    async def wait_until(self, true: Callable[[ModelServer], object], timeout: float = 30.0) -> None:
         """Wait until a request came or ended that makes `true(server)` true."""
         async with asyncio.timeout(timeout):
             while not true(self):
