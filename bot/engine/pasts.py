@@ -50,18 +50,17 @@ class Pasts:
         self._memories = memories
         self._unlearning = unlearning
         self._wake_indexer = wake_indexer
-        self._known: dict[int, Past] = {}
-        self._without: set[int] = set()
+        self._known: dict[int, Past | None] = {}
+        """By persona; None for one that has none."""
 
     async def scope(self, persona_id: int, audiences: Sequence[int]) -> Scope | None:
         """Where recall finds the persona's past; None when it has none."""
-        if persona_id in self._without:
-            return None
-        past = self._known.get(persona_id) or await self._store.find(persona_id)
+        if persona_id not in self._known:
+            found = await self._store.find(persona_id)
+            self._known.setdefault(persona_id, found)  # it may have been given one meanwhile
+        past = self._known[persona_id]
         if past is None:
-            self._without.add(persona_id)
             return None
-        self._known[persona_id] = past
         return Scope(past.space_id, past.place_id, past.story_id, tuple(audiences))
 
     async def remember(self, persona: Persona, text: str) -> Remembered:
@@ -128,8 +127,7 @@ class Pasts:
         new = [one for key, one in fresh.items() if key not in known]
         if len(known) + len(new) > MOST:
             raise UserFacing(f"{persona.name} would have more than {MOST:,} memories of its past.")
-        past = await self._store.open(persona)
-        self._without.discard(persona.id)
+        past = self._known[persona.id] = await self._store.open(persona)
         await self._memories.add([_draft(one, past) for one in new])
         self._wake_indexer()
         return Remembered(len(new), merged + len(entries) - len(new), cut, len(known) + len(new))

@@ -75,10 +75,10 @@ class Places:
 
     @asynccontextmanager
     async def held(self, space_ids: Collection[int], *, within: float) -> AsyncIterator[list[int]]:
-        """Stop the places of these spaces, also those that wake meanwhile; afterwards they know what the store
-        says.
+        """Stop the places of these spaces, also those that wake meanwhile; afterwards they know what the
+        store says.
 
-        Replies in the making are given up (and made again if they are still owed). Yields the ids of the places
+        Replies in the making are given up (and made again if they are still owed). Yields the ids of places
         that were awake. TimeoutError when a place does not come to a stop.
         """
         released = asyncio.Event()

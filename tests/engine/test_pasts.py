@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bot.core.types import MemoryKind
 from bot.engine.pasts import carried
 from bot.errors import UserFacing
+from tests.engine.gates import Held
 from tests.engine.stage import CELLAR, TAVERN, Stage, open_stage
 
 PAST = "# Childhood\n- The silver ferry burned at night.\n- Bob rebuilt the mill.\n- bob rebuilt the MILL.\n"
@@ -92,3 +94,19 @@ async def test_a_card_carries_its_past_along(tmp_path: Path) -> None:
         bea = await stage.persona("Bea")
         assert await stage.troupe.pasts.taken_over(bea, entries) == 2
         assert [one.text for one in await stage.troupe.pasts.all(bea)] == [one.text for one in entries]
+
+
+async def test_a_past_that_is_given_while_a_reply_looks_for_one_is_recalled_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona("Mira")
+        await stage.scene(mira)
+        looking = Held(monkeypatch, stage.store.pasts, "find")
+        first = asyncio.create_task(stage.troupe.pasts.scope(mira.id, [1]))
+        await looking.reached()
+        await stage.troupe.pasts.remember(mira, PAST)
+        looking.go.set()
+        await first
+        last = await told(stage, "Mira, what happened to the silver ferry?")
+        assert "- Childhood: The silver ferry burned at night." in last
