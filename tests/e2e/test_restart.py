@@ -104,6 +104,8 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_heard_twice(table: Tab
     inn, anna = table.channel(), table.member("Anna")
     await table.persona("Mira", inn)
     await table.scene("Feast", inn)
+    await table.talk(anna, inn, "Mira, is somebody at the door?", "Mira")
+    await table.stage.discord.gateway.flushed()
     discord = table.stage.discord
     resumes = discord.gateway.resumes
     discord.gateway.replay_extra = 3
@@ -113,5 +115,5 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_heard_twice(table: Tab
     await table.talk(anna, inn, "Mira, good.", "Mira")
     discord.gateway.replay_extra = 0
     assert discord.gateway.resumes == resumes + 1
-    assert len(table.spoken(inn)) == len(table.prompts()) == 2
-    assert table.stage.stored("SELECT count(*) FROM turns WHERE place_id = ?", inn.id) == [(4,)]
+    assert len(table.spoken(inn)) == len(table.prompts()) == 3
+    assert table.stage.stored("SELECT count(*) FROM turns WHERE place_id = ?", inn.id) == [(6,)]
