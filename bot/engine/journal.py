@@ -178,8 +178,11 @@ class Journal:
             self._stumbled(place, number, reply_to=entry.draft.message_ids[-1])
 
     async def flushed(self) -> None:
-        """Return when everything submitted so far is committed."""
-        await self._idle.wait()
+        """Return when everything submitted so far is committed, however much is said meanwhile."""
+        if self._waiting:
+            committed = asyncio.Event()
+            self._waiting.append((committed.set, None))
+            await committed.wait()
 
     async def close(self) -> None:
         """Commit what waits, then end `run`."""
