@@ -175,19 +175,20 @@ class PlaceActor:
     async def _safely(self, message: _Message) -> None:
         try:
             if not self._loaded or self._missed:
-                self._missed, self.state.scene = False, None
+                self._missed, self._loaded, self.state.scene = False, False, None
                 await self._conduct.load(self.state)
                 self._loaded = True
             await self._handle(message)
         except Exception as problem:
             # The one broad catch of the actor: a bad event must not stop its place for ever.
+            if isinstance(problem, StorageError):  # what was begun may be half done
+                self._missed = True
+                self._nudge_after(RETRY_SECONDS)
             if isinstance(message, _Do) and message.result is not None:
                 if not message.result.done():
                     message.result.set_exception(problem)
             elif isinstance(problem, StorageError):
                 log.warning("Place %s is read again: %s", self.place.id, problem)
-                self._missed = True
-                self._nudge_after(RETRY_SECONDS)
             else:
                 number = reference()
                 log.exception("Place %s could not handle an event (ref %s)", self.place.id, number)
@@ -231,6 +232,8 @@ class PlaceActor:
             reply = RunningReply(self._conduct.freeze(state, batch), batch, nudge=self.nudge)
             state.reply = reply
             reply.task = asyncio.create_task(self._answer(reply), name=f"reply in {self.place.id}")
+            # Not at the end of its work: one that is given up before it begins has none.
+            reply.task.add_done_callback(lambda _: self._mailbox.put_nowait(_Finished(reply)))
         else:
             self.nudge()
 
@@ -251,5 +254,3 @@ class PlaceActor:
             log.exception("A reply in place %s failed (ref %s)", self.place.id, number)
             if not reply.committed:
                 self._stumbled(self.place, number, reply_to=ids[-1] if ids else None)
-        finally:
-            self._mailbox.put_nowait(_Finished(reply))

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.engine import actor
+from bot.engine.state import Address, PlaceState, ReplyRequest
+from bot.errors import StorageError
 from tests.engine.stage import TAVERN, Stage, open_stage
 
 IDLE_S = 0.05
@@ -120,3 +122,69 @@ async def test_what_is_said_while_a_place_wakes_is_in_the_window_and_answered_on
         await stage.quiet()
         assert [turn.text for turn in await stage.window()] == ["Mira, are you there?", "Yes."]
         assert stage.messenger.texts() == ["Yes."]
+
+
+async def test_a_place_that_could_not_be_read_for_a_command_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actor, "RETRY_SECONDS", 0.01)
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        monkeypatch.setattr(actor, "IDLE_SECONDS", 60.0)
+        awake = stage.troupe.places.awake(TAVERN.id)
+        assert awake is not None
+        real, left = stage.troupe.conduct.load, 2
+
+        async def fails_twice(state: PlaceState) -> None:
+            nonlocal left
+            left -= 1
+            if left >= 0:
+                raise StorageError("The database is in use by another program.")
+            await real(state)
+
+        monkeypatch.setattr(stage.troupe.conduct, "load", fails_twice)
+        looking = asyncio.create_task(stage.window())
+        awake.reload()
+        with pytest.raises(StorageError):
+            await looking
+        stage.say("Mira, are you there?")
+        await stage.quiet()
+        assert len(stage.messenger.texts()) == 1
+
+
+async def test_a_command_that_fails_half_way_leaves_its_place_as_it_is_stored(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("The rain is loud.")
+        await stage.quiet()
+
+        async def half(state: PlaceState) -> None:
+            state.window = []
+            raise StorageError("The disk is full.")
+
+        with pytest.raises(StorageError):
+            await stage.troupe.places.do(TAVERN, half)
+        assert [turn.text for turn in await stage.window()] == ["The rain is loud."]
+
+
+async def test_a_reply_that_is_given_up_before_it_begins_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        real = stage.troupe.conduct.freeze
+
+        def freeze(state: PlaceState, addresses: tuple[Address, ...]) -> ReplyRequest:
+            monkeypatch.setattr(stage.troupe.conduct, "freeze", real)
+            awake = stage.troupe.places.awake(TAVERN.id)
+            assert awake is not None
+            asyncio.get_running_loop().call_soon(awake.abort_reply)  # before the reply's first step
+            return real(state, addresses)
+
+        monkeypatch.setattr(stage.troupe.conduct, "freeze", freeze)
+        stage.say("Mira, are you there?")
+        await stage.quiet()
+        assert stage.messenger.texts() == []
+        stage.say("Mira, I ask again.")
+        await stage.quiet()
+        assert len(stage.messenger.texts()) == 1
