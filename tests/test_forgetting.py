@@ -69,7 +69,7 @@ async def test_a_running_bot_does_it_and_is_followed(
     async def handler(member_id: int, progress: Callable[[str], None]) -> str:
         asked.append(member_id)
         progress("stopping replies")
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.0)
         return "Forgotten."
 
     known = {} if fails else {forgetting.FORGET: handler}

@@ -150,10 +150,9 @@ async def test_silence_ends_in_time(
     model_server: ModelServer, make_chat_model: MakeChatModel, behaviour: Behaviour
 ) -> None:
     model_server.set_script("reply", behaviour)
-    began = asyncio.get_running_loop().time()
     with pytest.raises(ModelUnavailable, match="in time"):
-        await ask(make_chat_model(timeouts=QUICK))
-    assert asyncio.get_running_loop().time() - began < 3
+        async with asyncio.timeout(20):
+            await ask(make_chat_model(timeouts=QUICK))
     await model_server.wait_until(lambda server: all(request.ended for request in server.requests))
 
 

@@ -96,7 +96,9 @@ async def test_a_slow_check_holds_back_what_comes_after_it_in_its_place_alone(tm
         stage.say("A slow beginning.", by=ALICE)
         said = stage.say("An end.", by=BOB)
         stage.edit(said, "Another end.")
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(30):
+            while len(moderation.asked) < 3:
+                await asyncio.sleep(0.01)
         assert await stage.window() == []
         assert moderation.asked == ["A slow beginning.", "An end.", "Another end."]  # side by side
         moderation.gate.set()

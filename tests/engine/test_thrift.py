@@ -412,7 +412,9 @@ async def test_a_store_that_fails_for_a_while_loses_no_count(tmp_path: Path) -> 
         for _ in range(3):
             reserved = await limits.reserve(payer, Spent(0, 5, 5))
             limits.settle(reserved, Spent(1, 3, 4))
-            await asyncio.sleep(0.02)
+            async with asyncio.timeout(30):
+                while limits._jobs.busy:
+                    await asyncio.sleep(0.01)
         await stage.troupe.usage.settled()
         assert (await stage.store.usage.report(9, day, day, by=GroupBy.MEMBER))[str(ALICE)] == Spent(3, 9, 12)
 
