@@ -16,6 +16,7 @@ from bot.adapters.sql_store import SqlStore, open_store
 from bot.app import DATABASE, INDEX
 from bot.core.ports import Encoder
 from bot.core.types import Persona, Scene, Turn, TurnDraft, TurnKind
+from bot.engine.index_probe import IndexProbe
 from bot.engine.indexing import Indexer
 from bot.engine.recalling import Recaller
 from bot.engine.recent_vectors import RecentVectors
@@ -55,6 +56,7 @@ async def open_memory(folder: Path, model: str, stack: AsyncExitStack) -> Memory
         memories=store.memories,
         index=index,
         encoder=encoder,
+        probe=IndexProbe(store=store.settings, encoder=encoder),
         scorer=head,
         felt=lambda place_id, feelings: None,
         erase_bytes=store.erase_bytes,

@@ -16,6 +16,7 @@ from bot.app import DATABASE, INDEX, now
 from bot.core.privacy import Owned
 from bot.encoders import encoder_of
 from bot.engine.eraser import Eraser
+from bot.engine.index_probe import IndexProbe
 from bot.engine.indexing import Indexer
 from bot.engine.troupe import Troupe
 from bot.job_asking import by_the_bot_or_alone
@@ -107,6 +108,7 @@ async def eraser_alone(
             memories=store.memories,
             index=index,
             encoder=encoder,
+            probe=IndexProbe(store=store.settings, encoder=encoder),
             scorer=None,
             felt=lambda place_id, feelings: None,
             erase_bytes=store.erase_bytes,

@@ -13,6 +13,7 @@ from bot.adapters.seed_head import SeededScorer
 from bot.adapters.sql_store import open_store
 from bot.app import DATABASE, INDEX, now
 from bot.encoders import encoder_of
+from bot.engine.index_probe import IndexProbe
 from bot.engine.indexing import Feeling, Indexer
 from bot.engine.troupe import Troupe
 from bot.job_asking import by_the_bot_or_alone
@@ -62,6 +63,7 @@ async def _alone(settings: Settings, screen: Screen) -> str:
             memories=store.memories,
             index=index,
             encoder=encoder,
+            probe=IndexProbe(store=store.settings, encoder=encoder),
             scorer=scorer,
             felt=_not_told,
             erase_bytes=store.erase_bytes,

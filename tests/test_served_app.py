@@ -9,8 +9,12 @@ import pytest
 
 from bot.adapters.embedding_server import BATCH, ServedEncoder
 from bot.adapters.seed_head import seed_head_path, seeds
+from bot.app import App
 from bot.engine import indexing
+from bot.engine.health import HealthLine
+from tests.engine.stage import TAVERN
 from tests.model_server import Fail, ModelServer
+from tests.model_server.embeddings import Embed
 from tests.test_app import found, indexed, running, say, start_scene
 
 pytestmark = pytest.mark.timeout(180)
@@ -54,3 +58,64 @@ async def test_when_the_server_is_down_words_serve(tmp_path: Path, model_server:
         await indexed(app)
         model_server.set_script("embedding", lambda _: Fail(401, {"error": {"message": "key expired"}}))
         assert await found(app, "the kitten under the stove") == ["My kitten hid under the stove."]
+
+
+async def health_of_the_index(app: App) -> HealthLine:
+    return next(line for line in await app.troupe.health() if line.name == "search index")
+
+
+async def test_another_model_behind_the_same_name_is_told_once_until_a_reindex(
+    tmp_path: Path, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(tmp_path, model_server, **SERVED) as (app, messenger):
+        await start_scene(app)
+        say(app, messenger, "My kitten hid under the stove.")
+        await app.troupe.journal.flushed()
+        await indexed(app)
+    async with running(tmp_path, model_server, **SERVED) as (app, messenger):
+        say(app, messenger, "It came out again.")
+        await app.troupe.journal.flushed()
+        await indexed(app)
+        assert (await health_of_the_index(app)).ok
+    assert "reindex" not in caplog.text
+    model_server.set_script("embedding", Embed(model="another"))
+    async with running(tmp_path, model_server, **SERVED) as (app, messenger):
+        say(app, messenger, "And hid again.")
+        await app.troupe.journal.flushed()
+        await indexed(app)
+        say(app, messenger, "And again.")
+        await app.troupe.journal.flushed()
+        await indexed(app)
+        line = await health_of_the_index(app)
+        assert not line.ok
+        assert "python -m bot reindex" in line.text
+        assert caplog.text.count("python -m bot reindex") == 1
+        await app.troupe.indexer.rebuild(lambda done, total: None)
+        assert (await health_of_the_index(app)).ok
+    async with running(tmp_path, model_server, **SERVED) as (app, _):
+        await app.encoder.load()
+        await app.troupe.indexer.catch_up()
+        assert (await health_of_the_index(app)).ok
+    assert caplog.text.count("python -m bot reindex") == 1
+
+
+async def test_another_length_of_vectors_behind_the_same_name_has_the_index_built_again(
+    tmp_path: Path, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "PATIENCE_SECONDS", 0.05)
+    async with running(tmp_path, model_server, **SERVED) as (app, messenger):
+        await start_scene(app)
+        say(app, messenger, "My kitten hid under the stove.")
+        await app.troupe.journal.flushed()
+        await indexed(app)
+    model_server.set_script("embedding", Embed(dimensions=16))
+    async with running(tmp_path, model_server, **SERVED) as (app, messenger):
+        await app.encoder.load()
+        assert await found(app, "the kitten under the stove") == ["My kitten hid under the stove."]
+        say(app, messenger, "It came out again.")
+        await app.troupe.journal.flushed()
+        async with asyncio.timeout(20):
+            while await app.index.is_damaged() or await app.index.count(TAVERN.space_id) < 2:
+                await asyncio.sleep(0.05)
+        await indexed(app)
+        assert "My kitten hid under the stove." in await found(app, "the kitten under the stove")

@@ -46,6 +46,10 @@ class LanceFolder:
         """Use `LanceFolder.open`."""
         self.encoder_id = encoder_id
         self.dimensions = dimensions
+        self._own_dimensions = dimensions
+        """What the encoder told; 0 where it cannot tell before its first vector."""
+        self._unproven = False
+        """Whether the dimensions are only what an earlier run wrote."""
         self.damage = ""
         """Why the index cannot be used; empty when all is well."""
         self._path = path
@@ -107,7 +111,8 @@ class LanceFolder:
         tag = encoder_tag(self.encoder_id)
         _, before = known.encoders.get(tag, ("", 0))
         if before and self.dimensions and before != self.dimensions:
-            raise ValueError(f"this encoder wrote {before} dimensions before, and {self.dimensions} now")
+            raise ValueError(_other_length(before, self.dimensions))
+        self._unproven = before > 0 and not self.dimensions
         self.dimensions = self.dimensions or before
         return replace(known, tables=present)
 
@@ -145,6 +150,14 @@ class LanceFolder:
     def refuse_damaged(self) -> None:
         if self.damage:
             raise SearchIndexError(f"The search index cannot be used: {self.damage}. {ADVICE}")
+
+    def expect(self, size: int) -> None:
+        """Vectors of this length come now. Where an earlier run wrote others under the same name, another
+        model has taken it: the index is damaged. Raises `SearchIndexError` then, or when it was before."""
+        if self._unproven and size != self.dimensions:
+            self.damage = _other_length(self.dimensions, size)
+        self._unproven = False
+        self.refuse_damaged()
 
     async def table(self, name: str) -> LanceTable:
         """The table, opened unless it was among the last 32 used."""
@@ -184,8 +197,13 @@ class LanceFolder:
         self._disconnect()
         await asyncio.to_thread(shutil.rmtree, self._path, ignore_errors=True)
         self._manifest = Manifest()
+        self.dimensions = self._own_dimensions
         self.damage = ""
         await self._connect()
+
+
+def _other_length(before: int, now: int) -> str:
+    return f"this encoder wrote {before} dimensions before, and {now} now"
 
 
 def _space(name: str) -> int:

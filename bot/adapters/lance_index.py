@@ -65,8 +65,8 @@ class _Upkeep:
 class LanceIndex:
     """`bot.core.ports.MemoryIndex` on LanceDB, for one process at a time.
 
-    Every method raises `SearchIndexError` when files are damaged or the library fails, and ValueError
-    for vectors of a wrong size.
+    Every method raises `SearchIndexError` when files are damaged, the encoder's vectors have another
+    length than in the run before, or the library fails; and ValueError for vectors of a wrong size.
     """
 
     def __init__(self, folder: LanceFolder, *, tidy: Callable[[], object]) -> None:
@@ -87,7 +87,8 @@ class LanceIndex:
         dimensions: int = 0,
         tidy: Callable[[], object] = return_free_memory,
     ) -> AsyncIterator[LanceIndex]:
-        """Opens or makes the folder. `dimensions` 0 means: learn them from the first key.
+        """Opens or makes the folder. `dimensions` 0 means: those that an earlier run wrote, else those of the
+        first key.
 
         The first opening in a process takes two to three seconds, in a thread. A damaged index opens
         too (see `is_damaged`), so that it can be reset; a folder that cannot be made raises
@@ -176,9 +177,9 @@ class LanceIndex:
         """In steps of 4,096 rows, each whole or not at all."""
         if not keys:
             return
-        size = self._folder.dimensions or len(keys[0].vector)
+        self._folder.expect(keys[0].vector.size)
+        size = self._folder.dimensions or keys[0].vector.size
         await asyncio.to_thread(_check_keys, keys, size)
-        self._folder.refuse_damaged()
         async with our_errors(WRITE_SECONDS):
             name = await self._folder.ensure(space_id, size)
         await self._write(name, lambda table: table.upsert(keys), {key.memory_id for key in keys})
@@ -242,6 +243,7 @@ class LanceIndex:
 
     # ------------------------------------------------------------ inside
     def _checked(self, vector: Vector) -> Vector:
+        self._folder.expect(vector.size)
         return checked(vector, self._folder.dimensions or len(vector), "a vector")
 
     async def _read(

@@ -166,6 +166,7 @@ def troupe_over(parts: Parts, running: Running) -> Troupe:
         health_report=Health(
             model=running.health,
             encoder=parts.encoder,
+            probe=memory.probe,
             memories=store.memories,
             summariser=memory.summariser,
             trouble=running.trouble,

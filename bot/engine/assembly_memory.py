@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.core.types import Scratchpad
+from bot.engine.index_probe import IndexProbe
 from bot.engine.indexing import Felt, Indexer
 from bot.engine.known_facts import KnownFacts
 from bot.engine.paid_calls import PaidCalls
@@ -28,6 +29,7 @@ class Remembering:
 
     words: StoryWords
     indexer: Indexer
+    probe: IndexProbe
     unlearning: Unlearning
     pasts: Pasts
     sharing: Sharing
@@ -48,11 +50,13 @@ def remembering(
     store = parts.store
     words = StoryWords(memories=store.memories, stemmer_of=parts.stemmer_of)
     recent = RecentVectors()
+    probe = IndexProbe(store=store.settings, encoder=parts.encoder)
     indexer = Indexer(
         recent=recent,
         memories=store.memories,
         index=parts.index,
         encoder=parts.encoder,
+        probe=probe,
         scorer=parts.scorer,
         felt=felt,
         erase_bytes=store.erase_bytes,
@@ -76,6 +80,7 @@ def remembering(
     return Remembering(
         words=words,
         indexer=indexer,
+        probe=probe,
         unlearning=unlearning,
         pasts=pasts,
         sharing=sharing,

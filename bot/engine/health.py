@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.core.ports import Encoder
 from bot.core.stores import MemoryStore
+from bot.engine.index_probe import IndexProbe
 from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.summarising import Summariser
 
@@ -44,6 +45,7 @@ class Health:
         *,
         model: ModelHealth,
         encoder: Encoder,
+        probe: IndexProbe,
         memories: MemoryStore,
         summariser: Summariser,
         trouble: StorageTrouble,
@@ -53,6 +55,7 @@ class Health:
     ) -> None:
         self._model = model
         self._encoder = encoder
+        self._probe = probe
         self._memories = memories
         self._summariser = summariser
         self._trouble = trouble
@@ -70,7 +73,11 @@ class Health:
             self._model.line(),
             *self._model_lines(),
             HealthLine("embedding model", self._encoder.ready, encoder),
-            HealthLine("search index", waiting < 1000, f"{waiting} memories wait to be indexed"),
+            HealthLine(
+                "search index",
+                waiting < 1000 and not self._probe.problem,
+                self._probe.problem or f"{waiting} memories wait to be indexed",
+            ),
             HealthLine(
                 "notes", not self._summariser.failure, self._summariser.failure or f"{turns} turns wait"
             ),

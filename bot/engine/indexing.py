@@ -17,6 +17,7 @@ from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
 from bot.engine.calm import Calm
+from bot.engine.index_probe import IndexProbe
 from bot.engine.recent_vectors import RecentVectors
 from bot.errors import SearchIndexError, SettingsError, StorageError
 
@@ -65,6 +66,7 @@ class Indexer:
         memories: MemoryStore,
         index: MemoryIndex,
         encoder: Encoder,
+        probe: IndexProbe,
         scorer: EmotionScorer | None,
         felt: Felt,
         erase_bytes: EraseBytes,
@@ -76,6 +78,7 @@ class Indexer:
         self._recent = recent or RecentVectors()
         self._index = index
         self._encoder = encoder
+        self._probe = probe
         self._scorer = scorer
         self._felt = felt
         self._erase_bytes = erase_bytes
@@ -115,13 +118,19 @@ class Indexer:
             await self._index.reset()
         elif not self._index.is_new:
             return
-        if await self._memories.restart_index(self._encoder.id):
+        if await self._begin_anew():
             log.info("The search index is built for the embedding model %s; words serve", self._encoder.id)
         self.wake()
+
+    async def _begin_anew(self) -> int:
+        """Every memory waits to be indexed again; how many that are."""
+        await self._probe.begin()
+        return await self._memories.restart_index(self._encoder.id)
 
     async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Do all that waits now; the number of memories indexed."""
         done = 0
+        await self._probe.look()
         async with self._working:
             while await self._erase():
                 pass
@@ -138,7 +147,7 @@ class Indexer:
         then holds. Told as it goes on: how many of how many. Cut short, `run` goes on with it."""
         async with self._working:
             await self._index.reset()
-            total = await self._memories.restart_index(self._encoder.id)
+            total = await self._begin_anew()
         await self.catch_up(lambda done: progress(done, total))
         return total
 
@@ -228,7 +237,7 @@ class Indexer:
             except SearchIndexError as problem:
                 log.warning("The search index is thrown away and built again: %s", problem)
                 await self._index.reset()
-                await self._memories.restart_index(self._encoder.id)
+                await self._begin_anew()
         self.wake()
 
     async def _rewrite_database(self) -> None:

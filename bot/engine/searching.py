@@ -82,7 +82,11 @@ class Searcher:
         memories = dict(worded.memories)
         far: dict[int, float] = {}
         if vector is not None and scores is not None:
-            far = {memory_id: nearest_distance(vector, keys) for memory_id, keys in worded.keys.items()}
+            far = {
+                memory_id: nearest_distance(vector, keys)
+                for memory_id, keys in worded.keys.items()
+                if keys.shape[1] == vector.size  # else another model made them: the index is built again
+            }
             far |= await self._near(scope, vector, emotion)
             new = far.keys() - set(worded.hits.ids.tolist())
             found.append(scores.of(new))

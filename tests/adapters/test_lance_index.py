@@ -324,9 +324,18 @@ async def test_dimensions_may_be_learned_from_the_first_key(tmp_path: Path) -> N
         await index.upsert(SPACE, [key(1)])
         with pytest.raises(ValueError):
             await index.upsert(SPACE, [key(2, vector=unit(1, 5))])
+
+
+async def test_another_length_than_in_the_run_before_is_damage_that_a_reset_ends(tmp_path: Path) -> None:
     async with open_index(tmp_path, dimensions=0) as index:
-        with pytest.raises(ValueError):
+        await index.upsert(SPACE, [key(1)])
+    async with open_index(tmp_path, dimensions=0) as index:
+        with pytest.raises(SearchIndexError, match="16 dimensions before, and 5 now"):
             await index.nearest(scope(), unit(1, 5), 3)
+        assert await index.is_damaged()
+        await index.reset()
+        await index.upsert(SPACE, [key(2, vector=unit(1, 5))])
+        assert [hit.memory_id for hit in await index.nearest(scope(), unit(1, 5), 3)] == [2]
 
 
 async def test_deleted_folder_is_a_new_index(tmp_path: Path) -> None:

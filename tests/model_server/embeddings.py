@@ -15,6 +15,7 @@ class Embed(Behaviour):
 
     reverse: the entries come in another order than the texts. fewer: how many are left out.
     most_characters: a longer text is refused. broken: the vectors are what they should not be.
+    model: another one has other vectors.
     """
 
     dimensions: int = 8
@@ -22,6 +23,7 @@ class Embed(Behaviour):
     fewer: int = 0
     most_characters: int | None = None
     broken: bool = False
+    model: str = ""
 
     async def play(self, exchange: Exchange) -> None:
         given = exchange.body.get("input")
@@ -34,7 +36,7 @@ class Embed(Behaviour):
             {
                 "object": "embedding",
                 "index": number,
-                "embedding": [0.0] * self.dimensions if self.broken else vector_of(text, self.dimensions),
+                "embedding": [0.0] * self.dimensions if self.broken else self._vector(text),
             }
             for number, text in enumerate(texts)
         ]
@@ -43,6 +45,9 @@ class Embed(Behaviour):
             entries.reverse()
         body = {"object": "list", "model": exchange.model, "data": entries, "usage": {"prompt_tokens": 1}}
         await exchange.send_json(body)
+
+    def _vector(self, text: str) -> list[float]:
+        return vector_of(f"{self.model}{text}", self.dimensions)
 
 
 def vector_of(text: str, dimensions: int) -> list[float]:
