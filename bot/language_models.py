@@ -40,10 +40,12 @@ MODEL_LOG = "local-model.log"
 class LanguageModels:
     """The models for replies and for background work (often the same), and what they can take.
 
-    `chat` is the first that is asked for replies; `replies` asks it, or those that stand behind it.
+    `chat` is the first that is asked for replies; `replies` asks it, or those that stand behind it. `notes`
+    and `background` are the same for the work behind the replies.
     """
 
     chat: OpenAIChatModel
+    notes: OpenAIChatModel
     replies: ChatModel
     background: ChatModel
     context_tokens: int
@@ -78,13 +80,13 @@ class LanguageModels:
             link = await _open_chat(cheaper, settings, store, stack)
             cheap = Tier(_chained(link, cheaper, behind, stack), settings.cheap_price)
         spending = _spending(settings, cheap)
-        return cls(chat, replies, background, context, more, reply_tokens, sampling, spending)
+        return cls(chat, other, replies, background, context, more, reply_tokens, sampling, spending)
 
     def degraded(self) -> list[str]:
-        """What the first model's server was found not to take, in words for a moderator."""
-        return [
-            f"works without {name.replace('_', ' ')}" for name, value in self.chat.quirks.items() if value
-        ]
+        """What the servers of the first models were found not to do, in words for a moderator."""
+        models = dict.fromkeys((self.chat, self.notes))
+        several = len(models) > 1
+        return [f"{model.name} {one}" if several else one for model in models for one in model.lacks]
 
     def lines(self) -> list[HealthLine]:
         """How the models of the chains are."""

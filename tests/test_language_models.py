@@ -9,10 +9,13 @@ import pytest
 
 import bot.check
 from bot.adapters.sql_store import open_store
+from bot.core.chat import ChatMessage
 from bot.core.spending import Price
+from bot.engine.model_chain import ModelChain
 from bot.language_models import LanguageModels
 from bot.settings import Settings
 from tests.cases.in_process import feast, lay, running
+from tests.cases.notes import fill, noted, notes_json
 from tests.connected import eventually
 from tests.model_server import Fail, ModelServer, Say
 
@@ -55,7 +58,75 @@ async def test_a_model_at_the_same_server_takes_over_and_the_notes_are_written(t
         await table.talk(anna, inn, "Mira, hello!", "Mira")
         models = [one.body["model"] for one in table.prompts()]
         assert models == [play.model.model, "small"], "one that says it needs a minute is not waited for"
+        play.model.set_script(
+            "memory",
+            lambda one: (
+                busy if one.body["model"] == play.model.model else Say(notes_json(one, text="It rains."))
+            ),
+        )
+        await fill(anna, inn)
+        await noted(table, inn, "It rains.")
+        assert table.prompts(purpose="memory")[-1].body["model"] == "small"
         play.check()
+
+
+HELLO = [ChatMessage("user", "Alice: Hello!")]
+
+
+async def test_each_behind_the_first_has_its_own_address_and_key_and_all_lead_back(tmp_path: Path) -> None:
+    async with (
+        ModelServer(model="big") as big,
+        ModelServer(model="middle") as middle,
+        ModelServer(model="small") as small,
+        open_store(tmp_path / "test.sqlite3") as store,
+        AsyncExitStack() as stack,
+    ):
+        settings = Settings.load(
+            {
+                "DATA_DIR": str(tmp_path),
+                "LLM_BASE_URL": big.url,
+                "LLM_MODEL": "big",
+                "LLM_API_KEY": "sk-of-big",
+                "LLM_FALLBACKS": f"middle {middle.url}/ MIDDLE_KEY; small {small.url}/chat/completions; last",
+                "MIDDLE_KEY": "sk-of-middle",
+            },
+            None,
+        )
+        down = Fail(503, headers={"Retry-After": "3600"})
+        models = await LanguageModels.open(settings, store, stack)
+        chain = models.replies
+        assert isinstance(chain, ModelChain)
+
+        async def answered() -> str:
+            return (await chain.complete(HELLO, purpose="reply", max_tokens=20)).model
+
+        assert await answered() == "big"
+        big.set_script("*", lambda one: down if one.body["model"] == "big" else Say("Here."))
+        assert await answered() == "middle"
+        middle.set_script("*", down)
+        assert await answered() == "small"
+        small.set_script("*", down)
+        assert await answered() == "last"
+        assert [one.headers.get("authorization") for one in middle.requests] == ["Bearer sk-of-middle"] * 3
+        assert "sk-of" not in str([dict(one.headers) for one in small.requests])
+        assert {one.headers["authorization"] for one in big.requests} == {"Bearer sk-of-big"}
+        for _ in range(3):  # now all three are left alone
+            assert await answered() == "last"
+        waiting = len(big.requests), len(middle.requests), len(small.requests)
+        assert await answered() == "last"
+        assert (len(big.requests), len(middle.requests), len(small.requests)) == (
+            waiting[0] + 1,
+            *waiting[1:],
+        )
+        assert [line.ok for line in models.lines()] == [False, False, False, True]
+        for server in (big, middle, small):
+            server.script.clear()
+        for link in chain._links:
+            link.breaker.next_trial = 0.0  # their rest is over
+        assert await answered() == "last", "nobody waits for the trials"
+        await eventually(lambda: not chain._jobs.busy, 10.0)
+        assert await answered() == "big"
+        assert [line.ok for line in models.lines()] == [True]
 
 
 async def test_the_self_check_tries_each_of_them(

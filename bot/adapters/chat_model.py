@@ -67,6 +67,11 @@ class OpenAIChatModel:
         """What was learned about the server, ready for JSON; {} when it takes everything."""
         return self._quirks.to_dict()
 
+    @property
+    def lacks(self) -> list[str]:
+        """The same in words, for a moderator."""
+        return self._quirks.in_words()
+
     def count_tokens(self, text: str) -> int:
         """See ChatModel.count_tokens."""
         return self._tokens.count(text)

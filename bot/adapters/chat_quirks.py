@@ -45,6 +45,22 @@ class Quirks:
                 found[field.name] = sorted(value) if isinstance(value, frozenset) else value
         return found
 
+    def in_words(self) -> list[str]:
+        """What the server does not do, for those who run it; what costs nothing is not told."""
+        told = {
+            "one": "takes one system message only",
+            "none": "takes no system message, so that its rules stand in the first message",
+        }
+        forms = {"json_object": "gives JSON without a schema", "none": "works without response_format"}
+        found = [told.get(self.system, ""), forms.get(self.response_format, "")]
+        if self.strict_turns:
+            found.append("takes user and assistant in turns only")
+        if self.without:
+            found.append(f"works without {', '.join(sorted(self.without))}")
+        if self.headless_thoughts:
+            found.append("does not say where its thoughts begin")
+        return [one for one in found if one]
+
     @classmethod
     def from_dict(cls, stored: Mapping[str, object]) -> Quirks:
         """Return the quirks kept by `to_dict`; what is not understood counts as not known."""

@@ -64,6 +64,14 @@ async def test_c24_each_vendors_words_for_it_are_understood(tmp_path: Path, vend
         reply = await table.talk(anna, inn, "Mira, what is new?", "Mira")
         assert reply.content
         assert "what is new?" in window(table.prompts()[-1])
+        first, *others = [one.refused for one in table.prompts("what is new?")]
+        assert first, "the prompt was too long at first"
+        assert others[-1:] == [False]
+        before = len(table.prompts())
+        await table.talk(anna, inn, "Mira, and what else?", "Mira")
+        again = [one.refused for one in table.prompts()[before:]]
+        assert again.count(False) == 1
+        assert again.count(True) <= (vendor == "ollama"), "its size is known from then on, where it was told"
 
 
 async def test_c24_a_persona_that_is_too_big_is_reported_at_import(tmp_path: Path) -> None:
@@ -119,6 +127,9 @@ async def test_c25_strict_servers_get_what_they_take(
         if Refusal.SYSTEM in refuses:
             assert "system" not in roles
         inn, anna = table.channel(), table.member("Caro")
+        shown = await table.use("settings show", inn)
+        assert ("takes user and assistant in turns only" in shown) is (Refusal.ALTERNATION in refuses)
+        assert ("takes no system message" in shown) is (Refusal.SYSTEM in refuses)
         play: InProcess = table.stage  # type: ignore[assignment]
         await play.app.troupe.journal.flushed()
         await play.again()  # what was learned is remembered
@@ -137,6 +148,11 @@ async def test_c26_speakers_stand_in_the_text_and_no_name_is_sent(tmp_path: Path
         assert "Bob: Hello, everybody." in window(prompt)
         assert "Anna: Mira, who said hello?" in window(prompt)
         assert not any("name" in message for message in prompt.body["messages"])
+
+
+def _nothing_left(refuses: tuple[Refusal, ...]) -> bool:
+    """Whether a server takes no wish for JSON at all."""
+    return Refusal.RESPONSE_FORMAT in refuses or {Refusal.JSON_OBJECT, Refusal.JSON_SCHEMA} <= set(refuses)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +185,8 @@ async def test_c27_without_a_response_format_memory_goes_on(
         assert len(answered) >= 2
         assert not any(one.refused for one in asked if one.number > answered[0].number)
         shown = await table.use("settings show", inn)
-        if Refusal.RESPONSE_FORMAT in refuses:
-            assert "works without" in shown
+        assert ("works without response_format" in shown) is (_nothing_left(refuses))
+        assert ("gives JSON without a schema" in shown) is (refuses == (Refusal.JSON_SCHEMA,))
 
 
 async def test_c27_a_server_that_refuses_everything_optional_still_talks(tmp_path: Path) -> None:
@@ -186,6 +202,8 @@ async def test_c27_a_server_that_refuses_everything_optional_still_talks(tmp_pat
         await table.talk(anna, inn, "Mira, hello!", "Mira")
         await table.talk(anna, inn, "Mira, again!", "Mira")
         assert not table.prompts()[-1].refused
+        shown = await table.use("settings show", inn)
+        assert "works without stream_options, temperature" in shown
         table.stage.model.set_script("reply", lambda _: Fail(422, {"error": {"message": "no"}}))
         await anna.say(inn, "Mira, and this?")
         await table.note(inn, "cannot answer")
