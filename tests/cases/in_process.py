@@ -198,6 +198,17 @@ class InProcess:
         self.log.append(record.getMessage())
         return record.levelno >= logging.ERROR
 
+    def holding(self, word: str) -> list[str]:
+        """Every table and column of the database where a word stands."""
+        tables = [name for (name,) in self.stored("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = []
+        for table in tables:
+            for column in self.stored(f"PRAGMA table_info('{table}')"):
+                query = f'SELECT count(*) FROM "{table}" WHERE CAST("{column[1]}" AS TEXT) LIKE ?'
+                if self.stored(query, f"%{word}%") != [(0,)]:
+                    found.append(f"{table}.{column[1]}")
+        return found
+
     async def indexed(self, seconds: float = 10.0) -> None:
         """Every memory is in the search index."""
         async with asyncio.timeout(seconds):

@@ -73,7 +73,9 @@ async def test_c21_lines_for_members_are_neither_shown_nor_kept(table: Table) ->
         Say("◁think▷plan: lie to Bob◁/think▷Good evening."),
     ],
 )
-async def test_c22_thoughts_are_neither_shown_nor_kept(table: Table, say: Say) -> None:
+async def test_c22_thoughts_are_neither_shown_nor_kept(
+    table: Table, running_bot: InProcess, say: Say
+) -> None:
     inn, anna = await feast(table)
     table.stage.model.set_script("reply", [say])
     reply = await table.talk(anna, inn, "Mira, hello!", "Mira")
@@ -81,8 +83,7 @@ async def test_c22_thoughts_are_neither_shown_nor_kept(table: Table, say: Say) -
     table.stage.model.set_script("reply", plain)
     await table.talk(anna, inn, "Mira, and now?", "Mira")
     assert "plan: lie" not in table.prompts()[-1].text
-    for name in ("turns", "memories", "outbox", "style_samples"):
-        assert not table.stage.stored(f"SELECT 1 FROM {name} WHERE text LIKE '%plan: lie%'")
+    assert not running_bot.holding("plan: lie")
 
 
 async def test_c22_thoughts_without_a_beginning(tmp_path: Path) -> None:
@@ -93,10 +94,10 @@ async def test_c22_thoughts_without_a_beginning(tmp_path: Path) -> None:
         play.model.set_script("reply", lambda _: Say("plan: lie to Bob</think>\n\nGood evening to you all."))
         reply = await table.talk(anna, inn, "Mira, hello!", "Mira")
         assert reply.content == "Good evening to you all."
-        assert not play.stored("SELECT 1 FROM turns WHERE text LIKE '%plan: lie%'")
+        assert not play.holding("plan: lie")
 
 
-async def test_c22_thoughts_of_background_calls_are_not_kept(table: Table) -> None:
+async def test_c22_thoughts_of_background_calls_are_not_kept(table: Table, running_bot: InProcess) -> None:
     inn, anna = await feast(table)
     thoughts = "<think>plan: lie to Bob {}</think>\n"
     table.stage.model.set_script(
@@ -104,8 +105,7 @@ async def test_c22_thoughts_of_background_calls_are_not_kept(table: Table) -> No
     )
     await fill(anna, inn)
     await noted(table, inn, "Anna is at ease.")
-    for name in ("scratchpad_lines", "memories"):
-        assert not table.stage.stored(f"SELECT 1 FROM {name} WHERE text LIKE '%plan: lie%'")
+    assert not running_bot.holding("plan: lie")
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,18 @@ async def test_c23_the_second_try_is_taken(table: Table) -> None:
     assert len(table.prompts()) == 2
 
 
+_MOST = "*She nods. She smiles at the guests and then she…*"
+"""Where the last full sentence is a small part only, the cut one stays up to its last whole word."""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("She nods. The door opens and then she op", "She nods. The door opens"),
-        ("*She nods. She smiles at the guests and then she op", "*She nods."),
-        ('She says: "Come in, friend. The night is col', '"'),
-        ("Take this.\n```python\nprint(1)\nprint(", "```"),
+        ("She nods. The door opens. And then she op", "She nods. The door opens."),
+        ("*She nods. She smiles at the guests and then she op", _MOST),
+        ('She says: "Come in, friend. The night is col', 'She says: "Come in, friend."'),
+        ("Take this.\n```python\nprint(1)\nprint(", "Take this.\n```python\nprint(1)\n```"),
+        ("He counts: one, two, three and fo", "He counts: one, two, three and…"),
     ],
 )
 async def test_c30_an_answer_cut_by_the_token_limit_ends_whole(
@@ -160,10 +165,7 @@ async def test_c30_an_answer_cut_by_the_token_limit_ends_whole(
     inn, anna = await feast(table)
     table.stage.model.set_script("reply", [Say(text, finish="length"), Say(text, finish="length"), echo])
     reply = await table.talk(anna, inn, "Mira, go on!", "Mira")
-    assert not reply.content.endswith(("she op", "col", "print("))
-    for mark in ("*", '"', "```"):
-        assert reply.content.count(mark) % 2 == 0
-    assert reply.content.split(".")[0] == text.split(".", maxsplit=1)[0]
+    assert reply.content == said
     (stored,) = table.stage.stored("SELECT text FROM turns WHERE place_id = ? AND persona_id > 0", inn.id)
     assert stored[0] == reply.content
     assert any("token limit" in line for line in running_bot.log)

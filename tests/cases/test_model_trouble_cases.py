@@ -92,7 +92,13 @@ async def test_c29_a_failing_provider_gives_one_notice_and_no_secret(
     for secret in (_KEY, table.stage.model.url, "Traceback", "unusual question", "/v1"):
         assert secret not in notice.content
     assert _KEY not in "\n".join(running_bot.log)
-    assert any("has no reply" in line for line in running_bot.log[lines:])
+    assert "unusual question" not in "\n".join(running_bot.log)
+    (line,) = [line for line in running_bot.log[lines:] if "has no reply" in line]
+    if isinstance(trouble, Fail):
+        assert f"answered {trouble.status}" in line  # the owner finds out why
+    if told == "misconfigured":
+        reference = notice.content.partition("reference ")[2].partition(")")[0]
+        assert f"(ref {reference})" in line
     table.stage.restore()
     await table.talk(anna, inn, "Mira, and now?", "Mira")
     assert "my unusual question!" in window(table.prompts()[-1])
