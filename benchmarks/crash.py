@@ -46,6 +46,7 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1, help="the same moments again, as far as a machine can")
     parser.add_argument("--longest", type=float, default=4.0, help="seconds of talk before a kill, at most")
+    parser.add_argument("--only", default="", help="the named moments with this in their name, and no other")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="troupe-", ignore_cleanup_errors=True) as folder:
         data = Path(folder) / "data"
@@ -59,11 +60,12 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         run_on.model.set_script("memory", _notes)
         trial = Trial(run_on, folder, chance, options.longest)
         await trial.first_start()
+        moments = [moment for moment in MOMENTS if options.only in moment.name]
         for number in range(1, options.kills):
-            if number % 2:
-                await trial.aimed_kill(MOMENTS[number // 2 % len(MOMENTS)])
+            if number % 2 or options.only:
+                await trial.aimed_kill(moments[number // 2 % len(moments)])
             else:
-                await trial.kill(_KINDS[number // 2 % len(_KINDS)])
+                await trial.kill(_KINDS[number // 2 % len(_KINDS)], up=number + 1 == options.kills)
             say(f"{number + 1} of {options.kills} kills, {len(trial.crowd.said)} messages")
         await trial.finish()
         return trial.figures()
@@ -105,8 +107,8 @@ class Trial:
         self._aim = Aim(self._on, self._folder, self.crowd, self._chance)
         self.crowd.begin()
 
-    async def kill(self, kind: str) -> None:
-        """One kill of this kind, and what is left afterwards; then the bot is up again."""
+    async def kill(self, kind: str, *, up: bool) -> None:
+        """One kill of this kind, and what is left afterwards; then the bot comes up again, if wanted."""
         bot = self._on.bot
         if kind == STARTING:
             await self._kill(_BETWEEN)
@@ -119,11 +121,13 @@ class Trial:
                 await asyncio.sleep(self._chance.uniform(0.0, 0.8))
         await self._kill(kind)
         await asyncio.sleep(self._chance.uniform(0.0, 0.5))
-        await self._up()
+        if up:
+            await self._up()
 
     async def aimed_kill(self, moment: Moment) -> None:
         """One kill at a named moment, and what is left afterwards; then the bot is up again."""
-        await self._kill(_BETWEEN)
+        if self._on.bot.running:
+            await self._kill(_BETWEEN)
         by = self._old if moment.way is Way.MIGRATE else self._aim
         self._note(moment.name, await by.kill(moment))
         await self._look(moment.name, index_too=moment.way is not Way.REBUILD)
