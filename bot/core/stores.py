@@ -277,7 +277,11 @@ class MemoryStore(Protocol):
     async def audiences_of(self, story_id: int) -> tuple[int, ...]:
         """Every audience that a memory of the story has."""
 
-    async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]: ...
+    async def add(
+        self, drafts: Sequence[MemoryDraft], *, made_of: Mapping[int, str] | None = None
+    ) -> list[Memory]:
+        """`made_of`: memories that they were made of, by id, as these read then. When one of them is gone or
+        says something else by now, nothing is stored and nothing returned."""
 
     async def remove(self, memory_ids: Collection[int]) -> None:
         """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text."""
@@ -305,8 +309,11 @@ class MemoryStore(Protocol):
     async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
         """Texts that are further keys of memories, by memory id; where there are none it is left out."""
 
-    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
-        """By turn id: the model's numbers replace the head's."""
+    async def set_emotions(
+        self, emotions: Mapping[int, tuple[Vector, str]], *, said: Mapping[int, str] | None = None
+    ) -> dict[int, int]:
+        """By turn id: the model's numbers replace the head's. `said`: the words that were felt; turns that
+        are gone or say something else by now are left out. Returns the memories of the others."""
 
     async def to_erase(self, limit: int) -> list[tuple[int, int]]:
         """(space_id, memory_id) pairs whose keys must leave the index."""

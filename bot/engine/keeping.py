@@ -49,6 +49,11 @@ class Keeping:
 
     async def pin(self, place: Place, memory_id: int) -> Memory:
         """Keep a memory in every prompt of its story. The pin goes with the turns that it comes from."""
+        pin = await self._places.do(place, lambda state: self._pin(place, memory_id))
+        self._wake_indexer()
+        return pin
+
+    async def _pin(self, place: Place, memory_id: int) -> Memory:
         memory = next(iter(await self._memories.by_ids([memory_id])), None)
         if memory is None or memory.place_id != place.id:
             raise UserFacing("There is no such memory here. `/memory search` shows those there are.")
@@ -73,9 +78,10 @@ class Keeping:
             owner_ids=memory.owner_ids,
             story_time=memory.story_time,
         )
-        (pin,) = await self._memories.add([draft])
-        self._wake_indexer()
-        return pin
+        pins = await self._memories.add([draft], made_of={memory.id: memory.text})
+        if not pins:
+            raise UserFacing("That memory changed just now. Please try again.")
+        return pins[0]
 
     async def drop_wish(self, place: Place, wish_id: int) -> str:
         """Take a standing instruction out of the notes of its scene; what it said."""

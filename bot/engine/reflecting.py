@@ -68,23 +68,20 @@ class Reflector:
         if completion is None:
             return False
         self._tried[scene.story_id, persona.id] = max(memory.id for memory in memories)
-        insights = parse_insights(completion.text, ids=[memory.id for memory in made.memories])
-        living = {memory.id: memory for memory in await self._memories.by_ids([m.id for m in made.memories])}
-        drafts = [draft for one in insights if (draft := _draft(scene, persona, one, living)) is not None]
-        if not drafts:
+        known = {memory.id: memory for memory in made.memories}
+        stored = False
+        for insight in parse_insights(completion.text, ids=list(known)):
+            evidence = [known[memory_id] for memory_id in insight.evidence]
+            thought = _draft(scene, persona, insight, evidence)
+            made_of = {memory.id: memory.text for memory in evidence}
+            stored |= bool(await self._memories.add([thought], made_of=made_of))
+        if not stored:
             log.info("%s found nothing to think about in story %s", persona.name, scene.story_id)
-            return False
-        await self._memories.add(drafts)
-        return True
+        return stored
 
 
-def _draft(
-    scene: Scene, persona: Persona, insight: Insight, living: Mapping[int, Memory]
-) -> MemoryDraft | None:
-    """A thought of the persona alone; None when a memory that it rests on is gone meanwhile."""
-    if not living.keys() >= set(insight.evidence):
-        return None
-    evidence = [living[memory_id] for memory_id in insight.evidence]
+def _draft(scene: Scene, persona: Persona, insight: Insight, evidence: Sequence[Memory]) -> MemoryDraft:
+    """A thought of the persona alone."""
     return MemoryDraft(
         kind=MemoryKind.REFLECTION,
         space_id=scene.space_id,

@@ -262,7 +262,7 @@ class Summariser:
         if after is None:
             return
         due.failures, due.refusals, self.failure = 0, 0, ""
-        await self._feel(scene, answer.emotions)
+        await self._feel(scene, answer.emotions, read)
         self._wake_indexer()
 
     async def _score(self, due: Due) -> None:
@@ -307,16 +307,19 @@ class Summariser:
             self._failed(due, "the model told no feelings")
             return False
         due.scorings, due.failures, self.failure = 0, 0, ""
-        await self._feel(scene, found)
+        await self._feel(scene, found, prompt.turns)
         return True
 
-    async def _feel(self, scene: Scene, emotions: Mapping[int, Vector]) -> None:
-        """The model's numbers replace the head's, in the store and in the index."""
+    async def _feel(self, scene: Scene, emotions: Mapping[int, Vector], read: Sequence[Turn]) -> None:
+        """The model's numbers replace the head's, in the store and in the index, where turns still say what
+        it read."""
         if not emotions:
             return
         source = f"model:{self._model.name}"
-        await self._memories.set_emotions({turn: (vector, source) for turn, vector in emotions.items()})
-        memories = await self._memories.of_turns(emotions.keys())
+        said = {turn.id: turn.text for turn in read}
+        memories = await self._memories.set_emotions(
+            {turn: (vector, source) for turn, vector in emotions.items()}, said=said
+        )
         by_memory = {memory: emotions[turn] for turn, memory in memories.items()}
         await self._index.set_emotions(scene.space_id, by_memory)
 

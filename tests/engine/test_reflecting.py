@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from bot.core.types import Memory, MemoryKind
 from bot.engine import indexing
+from tests.engine.gates import Held
 from tests.engine.stage import BOB, TAVERN, Stage, open_stage
 from tests.engine.test_explaining import StrongFeelings
 from tests.fakes import Prompt
@@ -87,3 +89,34 @@ async def test_little_feeling_makes_no_call(tmp_path: Path) -> None:
         await stage.scene(await stage.persona())
         await lived(stage, 30)
         assert stage.model.of("reflection") == []
+
+
+def first_of(prompt: Prompt) -> str:
+    """The first memory that a reflection is asked about."""
+    return prompt.messages[1].content.split("\n[1] ")[1].split("\n")[0]
+
+
+def think_of_words(prompt: Prompt) -> str:
+    return json.dumps({"insights": [{"text": f"I keep this: {first_of(prompt)}", "memories": [1]}]})
+
+
+async def test_a_thought_of_words_that_were_edited_meanwhile_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = {"memory": lambda _: NOTES, "reflection": think_of_words}
+    async with open_stage(tmp_path, script, scorer=StrongFeelings()) as stage:
+        await stage.scene(await stage.persona())
+        storing = Held(monkeypatch, stage.store.memories, "add", before=True)
+        living = asyncio.create_task(lived(stage, 60))
+        async with asyncio.timeout(40):
+            while not stage.model.of("reflection"):
+                await asyncio.sleep(0.01)
+        await storing.reached()
+        words = re.search(r"Cup \d+ is emptied", first_of(stage.model.of("reflection")[0]))
+        assert words is not None
+        turn = next(one for one in await stage.window() if words[0] in one.text)
+        stage.edit(turn.message_ids[0], "I said nothing.")
+        await stage.troupe.journal.flushed()
+        storing.go.set()
+        await living
+        assert [one.text for one in await thoughts(stage) if words[0] in one.text] == []

@@ -12,6 +12,7 @@ import pytest
 
 from bot.engine import summarising
 from bot.errors import ModelUnavailable
+from tests.engine.gates import Held
 from tests.engine.stage import BOB, Stage, open_stage
 from tests.fakes import Prompt
 
@@ -112,3 +113,21 @@ async def test_what_was_deleted_meanwhile_is_not_asked_about(tmp_path: Path) -> 
         down = False
         await until_asked(stage, asked + 1)
         assert "Bartholomew" not in stage.model.of("emotion")[-1].text
+
+
+async def test_what_a_turn_said_before_it_was_edited_is_not_felt_in_its_new_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path, {"memory": notes, "emotion": scored}, score_emotions=True) as stage:
+        await stage.scene(await stage.persona())
+        storing = Held(monkeypatch, stage.store.memories, "set_emotions", before=True)
+        first = stage.say("Everybody weeps.", by=BOB)
+        await drink(stage)
+        await storing.reached()
+        stage.edit(first, "Everybody laughs.")
+        await stage.troupe.journal.flushed()
+        storing.go.set()
+        await until_asked(stage, 1)
+        sources = await felt(stage)
+        assert sources[0] is None
+        assert sources.count("model:scripted") == 10

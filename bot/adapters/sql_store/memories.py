@@ -20,7 +20,14 @@ from bot.adapters.sql_store.memory_rows import (
     memories_by_ids,
     select_memories,
 )
-from bot.adapters.sql_store.tables import audience_members, audiences, erasures, memories, memory_sources
+from bot.adapters.sql_store.tables import (
+    audience_members,
+    audiences,
+    erasures,
+    memories,
+    memory_sources,
+    turns,
+)
 from bot.adapters.sql_store.trigger_rows import select_triggers
 from bot.core.types import Memory, MemoryDraft, MemoryKind
 from bot.core.vectors import Vector
@@ -111,9 +118,17 @@ class SqlMemories:
 
         return await self._database.read(work)
 
-    async def add(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
-        """Stores them in order. ValueError for kind `turn`."""
-        return await self._database.write(lambda connection: insert_memories(connection, drafts))
+    async def add(
+        self, drafts: Sequence[MemoryDraft], *, made_of: Mapping[int, str] | None = None
+    ) -> list[Memory]:
+        """See the port. Stores them in order. ValueError for kind `turn`."""
+        read = dict(made_of or {})
+
+        async def work(connection: AsyncConnection) -> list[Memory]:
+            now = {memory.id: memory.text for memory in await memories_by_ids(connection, read)}
+            return await insert_memories(connection, drafts) if now == read else []
+
+        return await self._database.write(work)
 
     async def remove(self, memory_ids: Collection[int]) -> None:
         """See the port; with a turn's text go the lines, memories and samples that name the turn."""
@@ -169,16 +184,26 @@ class SqlMemories:
 
         await self._database.write(work)
 
-    async def set_emotions(self, emotions: Mapping[int, tuple[Vector, str]]) -> None:
+    async def set_emotions(
+        self, emotions: Mapping[int, tuple[Vector, str]], *, said: Mapping[int, str] | None = None
+    ) -> dict[int, int]:
         """See the port."""
-        rows = _emotion_rows(emotions)
-        if not rows:
-            return
+        which = sa.select(turns.c.id, turns.c.text, memories.c.id.label("memory_id")).join_from(
+            turns, memories, memories.c.turn_id == turns.c.id
+        )
 
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
+        async def work(connection: AsyncConnection) -> dict[int, int]:
+            found: dict[int, int] = {}
+            for some in portions(emotions):
+                for turn in await connection.execute(which.where(turns.c.id.in_(some))):
+                    if said is None or said.get(turn.id) == turn.text:
+                        found[turn.id] = turn.memory_id
+            rows = _emotion_rows({turn: emotions[turn] for turn in found})
+            if rows:
+                await connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
+            return found
 
-        await self._database.write(work)
+        return await self._database.write(work) if emotions else {}
 
     async def triggers(self, memory_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
         """See the port."""

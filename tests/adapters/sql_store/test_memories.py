@@ -171,6 +171,29 @@ async def test_a_heads_numbers_give_way_to_the_models_and_never_back(store: SqlS
     assert await stored() == ([7.0] * 8, "model:x")
 
 
+async def test_feelings_told_for_words_that_a_turn_no_longer_has_are_not_kept(
+    store: SqlStore, stage: Stage
+) -> None:
+    turn, other = await stage.say("one", 1), await stage.say("two", 2)
+    memory, second = await stage.memory_of(turn), await stage.memory_of(other)
+    told = {turn.id: (emotion(7), "model:x"), other.id: (emotion(6), "model:x")}
+    kept = await store.memories.set_emotions(told, said={turn.id: "another one", other.id: "two"})
+    assert kept == {other.id: second.id}
+    assert (await only(store, memory.id)).emotion is None
+    assert rounded((await only(store, second.id)).emotion) == [6.0] * 8
+
+
+async def test_nothing_is_added_that_was_made_of_what_changed_or_is_gone(
+    store: SqlStore, stage: Stage
+) -> None:
+    memory = await stage.memory_of(await stage.say("one", 1))
+    thought = stage.note("a thought", *memory.sources)
+    assert await store.memories.add([thought], made_of={memory.id: "another one"}) == []
+    assert await store.memories.add([thought], made_of={memory.id: "one", 404: "two"}) == []
+    (made,) = await store.memories.add([thought], made_of={memory.id: "one"})
+    assert made == await only(store, made.id)
+
+
 async def test_turns_lead_to_their_memories(store: SqlStore, stage: Stage) -> None:
     one, two = await stage.say("one", 1), await stage.say("two", 2)
     found = await store.memories.of_turns([one.id, two.id, 404])
