@@ -111,7 +111,8 @@ class Summariser:
         """Work for ever, a few scenes at a time; the owner cancels it."""
         places = {place.id: place for place in await self._scenes.places()}
         for place_id, scene_id, count in await self._turns.waiting():
-            self.note(places[place_id], scene_id, count)
+            if place_id in places:  # not one that began in between: it is noted by itself
+                self.note(places[place_id], scene_id, count)
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"summariser {number}")
@@ -177,7 +178,7 @@ class Summariser:
         most = max(FEWEST_TURNS, MOST_TURNS >> due.refusals)
         turns = await self._turns.uncovered(due.scene_id, most) if scene else []
         if scene is None or not turns:
-            due.uncovered = 0
+            await self._places.do(due.place, lambda state: self._count(due, state))
             return
         reading = await self._reading(scene, turns)
         prompt = background_prompt(
@@ -253,17 +254,22 @@ class Summariser:
             )
             if after is not None and state.scene is not None and state.scene.id == scene.id:
                 await self._take_notes(state, after)
-                state.uncovered = await self._turns.count_uncovered(scene.id)
+            await self._count(due, state)
             return after
 
         after = await self._places.do(due.place, change)
-        due.uncovered = await self._turns.count_uncovered(scene.id)
         due.since = self._now()
         if after is None:
             return
         due.failures, due.refusals, self.failure = 0, 0, ""
         await self._feel(scene, answer.emotions, read)
         self._wake_indexer()
+
+    async def _count(self, due: Due, state: PlaceState) -> None:
+        """See how many turns are left; in the place's order, so that none that is noted meanwhile is lost."""
+        due.uncovered = await self._turns.count_uncovered(due.scene_id)
+        if state.scene is not None and state.scene.id == due.scene_id:
+            state.uncovered = due.uncovered
 
     async def _score(self, due: Due) -> None:
         """The paper's way: a call of its own that reasons and scores each text. What fails is asked again
