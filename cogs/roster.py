@@ -66,6 +66,10 @@ def make_cogs(
         Moods(troupe=troupe, draw=draw_wheels),
         Usage(troupe=troupe, draw=draw_days),
         Privacy(troupe=troupe),
-        Settings(troupe=troupe, warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else ()),
+        Settings(
+            troupe=troupe,
+            warnings=lambda: (NO_CONTENT,) if chat.text_is_missing else (),
+            speaking_trouble=speaking_trouble,
+        ),
         Help(),
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from discord import app_commands
 from discord.ext import commands
 
 from bot.core.options import OPTIONS
+from bot.core.types import Place
 from bot.engine.audit import change
 from cogs.answers import Asked, say, shorten, think
 from cogs.audit import note, show_log
@@ -32,11 +33,20 @@ _ROLE_ADVICE: Final = (
 class Settings(commands.GroupCog, name="settings", description="How I behave here"):
     """Thin: the engine parses, stores and resolves settings."""
 
-    def __init__(self, *, troupe: Troupe, warnings: Callable[[], tuple[str, ...]]) -> None:
-        """`warnings` gives what the connection to Discord has to say."""
+    def __init__(
+        self,
+        *,
+        troupe: Troupe,
+        warnings: Callable[[], tuple[str, ...]],
+        speaking_trouble: Callable[[Place], Awaitable[str | None]],
+    ) -> None:
+        """`warnings` gives what the connection to Discord has to say; `speaking_trouble` why webhooks do not
+        work in a place.
+        """
         super().__init__()
         self._troupe = troupe
         self._warnings = warnings
+        self._speaking_trouble = speaking_trouble
 
     @app_commands.command(description="Every setting as it holds in this channel, and how I am")
     async def show(self, interaction: Asked) -> None:
@@ -57,6 +67,8 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         lines += [f"⚠️ {warning}" for warning in self._warnings()]
         if lacking := bot_lacks(interaction, place):
             lines.append(f"⚠️ permissions: I lack **{', '.join(lacking)}** in <#{place.id}>")
+        elif self._troupe.is_live(place.id) and (trouble := await self._speaking_trouble(place)):
+            lines.append(f"⚠️ webhooks: personas speak in plain messages here: {trouble}")
         await say(interaction, "\n".join(lines))
 
     @app_commands.command(name="set", description="Change a setting")

@@ -26,13 +26,19 @@ async def _thread(table: Table, kind: str) -> Channel:
     anna, inn = table.member("Anna"), table.channel()
     if kind == "forum post":
         return await anna.create_post(table.channel("forum", kind="forum"), "A tale", "Who tells the tale?")
+    if kind == "voice channel":  # its text; it has webhooks of its own
+        return table.channel("hall", kind="voice")
+    if kind == "of news":
+        return await anna.create_thread(table.channel("news", kind="news"), "whispers")
     if kind == "from a message":
         said = await anna.say(inn, "Let us whisper.")
         return await anna.create_thread(inn, "whispers", message=said)
     return await anna.create_thread(inn, "whispers")
 
 
-@pytest.mark.parametrize("kind", ["public thread", "forum post", "from a message"])
+@pytest.mark.parametrize(
+    "kind", ["public thread", "forum post", "from a message", "of news", "voice channel"]
+)
 async def test_c07_threads_and_forum_posts_are_places_of_their_own(
     table: Table, running_bot: InProcess, kind: str
 ) -> None:
@@ -47,9 +53,10 @@ async def test_c07_threads_and_forum_posts_are_places_of_their_own(
     reply = await table.reply_to(said, "Mira")
     assert reply.channel_id == thread.id
     (sent,) = [one for one in seen() if one.template == "/webhooks/{webhook_id}/{webhook_token}"]
-    assert sent.query["thread_id"] == str(thread.id)
+    home = thread.parent_id or thread.id
+    assert sent.query.get("thread_id") == (str(thread.id) if thread.parent_id else None)
     webhook = table.stage.discord.world.webhooks[int(sent.params["webhook_id"])]
-    assert webhook.channel_id == thread.parent_id
+    assert webhook.channel_id == home
     prompt = table.prompts("do you hear me in here?")[-1]
     assert "saffron" not in prompt.text
     await table.talk(anna, inn, "Mira, and out here?", "Mira")

@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.options import PLURALKIT
 from tests.cases.in_process import InProcess, feast, since
-from tests.discord_server import BOT_DEFAULT, Permission
+from tests.discord_server import BOT_DEFAULT, Message, Permission
 from tests.e2e.bot_process import Table, window
 from tests.model_server import Say
 
@@ -115,18 +115,22 @@ async def test_c02_code_fence_stays_whole_over_messages(table: Table) -> None:
     assert code == lines
 
 
+_SHOWN = ("content", "embeds", "components", "poll")
+
+
 async def test_c03_nothing_that_is_sent_can_call_a_crowd(table: Table, running_bot: InProcess) -> None:
     role = table.stage.discord.add_role(table.guild, "Guards", mentionable=True)
     sent = since(running_bot)
     inn, anna = await feast(table, persona="Mira", greeting=f"@everyone hear me <@&{role.id}>")
     spell = f"@everyone @here <@&{role.id}> <@{anna.id}> hello"
     table.stage.model.set_script("reply", lambda _: Say(spell))
-    await table.talk(anna, inn, f"Mira, repeat: {spell}", "Mira")  # a webhook
+    reply = await table.talk(anna, inn, f"Mira, repeat: {spell}", "Mira")  # a webhook
+    await _reword(table, reply, f"Once more: {spell}")  # and its edit
     plain = table.channel("plain")
     table.stage.discord.set_bot_permissions(table.guild, BOT_DEFAULT & ~Permission.MANAGE_WEBHOOKS)
     await table.scene("@everyone <@&1>", plain, persona="Mira")  # a message, and an answer to a command
     await anna.say(plain, f"Mira, {spell} again")
-    await table.note(plain, "**Mira**\n")
+    await _reword(table, await table.note(plain, "**Mira**\n"), f"And once more: {spell}")
     await table.use("scene show", plain)
     await table.use("memory search", inn, query="@everyone hello")
     asked = await table.moderator.slash("persona delete", inn, persona="Mira")  # a follow-up, then an edit
@@ -137,18 +141,34 @@ async def test_c03_nothing_that_is_sent_can_call_a_crowd(table: Table, running_b
     own = [one for one in shown if one.author.id not in (anna.id, table.moderator.id)]
     assert any("hello" in one.content for one in own)
     assert not any(one.mention_everyone or one.mention_roles or one.mentions for one in own)
-    routes = set()
+    routes: set[tuple[str, str]] = set()
     for request in sent():
         body = request.json if isinstance(request.json, dict) else {}
         body = body.get("data") or body if request.template.endswith("/callback") else body
-        if request.method in ("POST", "PATCH") and body.get("content"):
+        if request.method not in ("POST", "PATCH") or "custom_id" in body:
+            continue  # a form is no message
+        if any(body.get(one) for one in _SHOWN):
             routes.add((request.method, request.template))
             assert "allowed_mentions" in body, str(request)
             allowed = body["allowed_mentions"]
             assert not allowed.get("parse"), str(request)
             assert not allowed.get("roles"), str(request)
             assert not allowed.get("replied_user"), str(request)
-    assert len(routes) >= 3, routes
+    assert routes >= {
+        ("POST", "/webhooks/{webhook_id}/{webhook_token}"),  # a persona, and what follows a command
+        ("PATCH", "/webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"),  # a persona's words edited
+        ("POST", "/channels/{channel_id}/messages"),  # the bot itself
+        ("PATCH", "/channels/{channel_id}/messages/{message_id}"),
+        ("POST", "/interactions/{interaction_id}/{interaction_token}/callback"),
+    }, routes
+
+
+async def _reword(table: Table, reply: Message, text: str) -> None:
+    """Give a reply other words, by its menu."""
+    form = await table.moderator.context_menu("Edit reply", reply)
+    await form.modal()
+    done = await (await table.moderator.submit_modal(form, {"text": text})).answer()
+    assert "other words now" in done.text
 
 
 async def test_c04_own_words_and_other_bots_start_nothing(table: Table) -> None:
@@ -196,6 +216,20 @@ async def test_c05_at_the_limit_of_webhooks_personas_speak_plainly(table: Table)
     assert not table.stage.discord.webhooks_of(inn)
     shown = "\n".join(one.content for one in table.stage.discord.messages(inn))
     assert "webhooks" not in shown  # only the moderator was told
+
+
+async def test_c05_a_channel_that_fills_up_while_it_is_asked(table: Table, running_bot: InProcess) -> None:
+    """The list has room; somebody else makes the last one just before."""
+    inn, anna = table.channel(), table.member("Anna")
+    await table.persona("Mira", inn)
+    full = {"status": 400, "code": 30007, "message": "Maximum number of webhooks reached (15)"}
+    fault = running_bot.discord.fail_next("POST", rf"/channels/{inn.id}/webhooks", times=9, **full)
+    assert "as many webhooks as Discord allows" in await table.scene("Feast", inn)
+    for text in ("Mira, one!", "Mira, two!"):
+        await anna.say(inn, text)
+        assert (await table.note(inn, text)).content.startswith("**Mira**\n")
+    assert fault.hits == 1
+    assert "as many webhooks as Discord allows" in await table.use("settings show", inn)
 
 
 async def test_c05_one_webhook_serves_twenty_personas(table: Table, running_bot: InProcess) -> None:
@@ -250,7 +284,8 @@ async def test_c06_a_name_of_120_characters_in_a_card(table: Table) -> None:
     name = " ".join(["Ermengarde of the Seven Hills"] * 4)[:120]
     card = {"spec": "chara_card_v2", "data": {"name": name, "description": "A lady."}}
     told = await table.use("persona import", inn, card=("long.json", json.dumps(card).encode()))
-    assert "Ermengarde" in told
+    assert "more than 80 characters" in told
+    assert name[:80] in await table.use("persona list", inn)
     await table.scene("Feast", inn)
     said = await anna.say(inn, f"<@{table.stage.discord.bot_user_id}> hello, my lady!")
     reply = await table.stage.discord.wait_for_message(inn, lambda one: one.id > said.id and one.webhook_id)

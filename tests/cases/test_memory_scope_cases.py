@@ -74,7 +74,29 @@ async def test_c33_four_places_never_know_of_each_other(tmp_path: Path) -> None:
         for word in ("saffron", "cinnabar"):
             places[word] = (places[word][0], "Mirabel, ")
         await matrix("after a rename")
+        await _reuse(play, table, other, places["saffron"][0])
         play.check()
+
+
+async def _reuse(play: InProcess, table: Table, other: Table, old: Channel) -> None:
+    """The channel's id comes again in the other guild, where the persona of that guild plays."""
+    caro = other.member("Caro")
+    play.discord.delete_channel(old)
+    again = play.discord.world.add_channel(other.guild, "again", kind="text", parent=None, overwrites=())
+    for known in (other.guild.channels, play.discord.world.channels):
+        known[old.id] = known.pop(again.id)
+    again.id = old.id
+    play.discord.channel_created(again)
+    scenes = "SELECT 1 FROM scenes WHERE place_id = ?"
+    await eventually(lambda: not play.stored(scenes, old.id), "the place is forgotten with its channel")
+    assert "no scene in this channel" in await other.use("scene list", again)
+    await caro.say(again, "Mirabel, what is the secret word of this place, before all?")
+    assert "has begun" in await other.scene("Scene of the second", again, persona="Mira")
+    prompt = await _ask(other, caro, again, "Mira, what is the secret word of this place?")
+    assert not [word for word in ("saffron", "cinnabar", "obsidian", "porphyry") if word in prompt.text]
+    assert "before all" not in prompt.text
+    assert "is saffron" not in await other.use("memory search", again, query="What is the secret word?")
+    assert not play.stored("SELECT 1 FROM turns WHERE text LIKE '%before all%'")
 
 
 async def test_c34_a_fact_stays_with_whom_it_is_about(table: Table, running_bot: InProcess) -> None:
