@@ -67,7 +67,6 @@ WRONG_TOKEN = (
     "DISCORD_TOKEN is refused by Discord: copy the token anew from the developer portal "
     "(your application → Bot → Reset Token) into .env, then start again."
 )
-EVERYWHERE: Final = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=False)
 _PASSING = (
     AttributeError,  # discord.py issue 10520: the gateway closed before its first word
     discord.GatewayNotFound,

@@ -58,8 +58,6 @@ _OPTIONS: Final = {
     "recursion": "Whether it may bring up other entries, and they it",
 }
 
-_ONLY_NEW: Final = frozenset({"scope", "persona", "name", "secondary"})
-
 
 @app_commands.default_permissions(moderators_by_default())
 class Lore(commands.GroupCog, name="lore", description="What is true in the world"):

@@ -182,7 +182,7 @@ def _as_answer(value: Any) -> dict[str, Any] | None:
     return next((found for part in plain.values() if (found := _as_answer(part))), None)
 
 
-def _items(answer: Mapping[str, Any], given: _Given) -> Iterator[tuple[str, Any]]:
+def _items(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield every new note as (section, item): from the list of lines, or listed under its section."""
     for key in _LINE_KEYS:
         part = answer.get(key)
@@ -196,7 +196,7 @@ def _items(answer: Mapping[str, Any], given: _Given) -> Iterator[tuple[str, Any]
 
 def _lines(answer: Mapping[str, Any], given: _Given) -> Iterator[tuple[Line, tuple[int, ...]]]:
     """Yield the new notes, each with the numbers of the old ones it says it comes from."""
-    for section, item in _items(answer, given):
+    for section, item in _items(answer):
         entry = item if isinstance(item, Mapping) else {"text": item}
         text = note_text(entry.get("text", entry.get("note", entry.get("line"))))
         if text:

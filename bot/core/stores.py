@@ -325,7 +325,7 @@ class MemoryStore(Protocol):
 
     async def rewritten(self, space_id: int, before: datetime) -> None: ...
 
-    async def restart_index(self, encoder_id: str) -> int:
+    async def restart_index(self) -> int:
         """Forgets all marks so that everything is indexed again; how many memories wait."""
 
     async def count_to_index(self, encoder_id: str) -> int: ...

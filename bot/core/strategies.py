@@ -93,12 +93,6 @@ def reference_order(strategy: Strategy, d_sem: Floats, d_emo: Floats, k: int = 1
     raise ValueError(f"{strategy} is not one of the reference's strategies")
 
 
-def semantic_distances(query: npt.ArrayLike, memories: npt.ArrayLike) -> Floats:
-    """Return the Euclidean distances of one vector to the rows of a matrix, in float64, not normalised."""
-    difference = np.asarray(memories, dtype=np.float64) - np.asarray(query, dtype=np.float64)
-    return np.asarray(np.linalg.norm(difference, axis=1), dtype=np.float64)
-
-
 def balanced(
     finding: Floats,
     d_emo: Floats,

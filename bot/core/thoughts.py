@@ -109,14 +109,6 @@ class ThoughtFilter:
         return self._open_end
 
 
-def strip_thoughts(text: str) -> str:
-    """Return `text` without thoughts; see `ThoughtFilter` for what counts as one."""
-    thoughts = ThoughtFilter()
-    thoughts.feed(text)
-    thoughts.finish()
-    return thoughts.text
-
-
 def _start_of_tag(text: str) -> int:
     """Return where a tag may have begun at the end of `text`, its length when none has."""
     for start in range(max(0, len(text) - _LONGEST + 1), len(text)):

@@ -125,7 +125,7 @@ class Indexer:
     async def _begin_anew(self) -> int:
         """Every memory waits to be indexed again; how many that are."""
         await self._probe.begin()
-        return await self._memories.restart_index(self._encoder.id)
+        return await self._memories.restart_index()
 
     async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Do all that waits now; the number of memories indexed."""

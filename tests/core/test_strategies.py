@@ -17,7 +17,6 @@ from bot.core.strategies import (
     Strategy,
     balanced,
     reference_order,
-    semantic_distances,
     standardise,
 )
 
@@ -33,7 +32,8 @@ LISTS = [
 
 
 def order(case: dict[str, Any], query: dict[str, Any], strategy: str) -> list[int]:
-    d_sem = semantic_distances(query["semantic"], case["semantic"])
+    difference = np.asarray(case["semantic"], np.float64) - np.asarray(query["semantic"], np.float64)
+    d_sem = np.linalg.norm(difference, axis=1)
     d_emo = emotion.distances(query["emotion"], case["emotion"])
     return reference_order(Strategy(strategy), d_sem, d_emo, FIXTURE["k"]).tolist()
 

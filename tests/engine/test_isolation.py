@@ -81,7 +81,7 @@ async def again(stage: Stage, how: str) -> tuple[Place, ...]:
         return tuple(replace(place, name="the same new name") for place in PLACES)
     if how == "after a rebuilt index":
         await stage.index.reset()
-        await stage.store.memories.restart_index(stage.encoder.id)
+        await stage.store.memories.restart_index()
         stage.troupe.indexer.wake()
     return PLACES
 

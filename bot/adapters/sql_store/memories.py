@@ -258,7 +258,7 @@ class SqlMemories:
 
         await self._database.write(work)
 
-    async def restart_index(self, encoder_id: str) -> int:
+    async def restart_index(self) -> int:
         """See the port."""
 
         async def work(connection: AsyncConnection) -> int:

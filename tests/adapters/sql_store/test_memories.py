@@ -148,7 +148,7 @@ async def test_another_encoder_starts_over(store: SqlStore, stage: Stage, other:
 async def test_the_index_can_be_restarted(store: SqlStore, stage: Stage) -> None:
     ids = [(await stage.memory_of(await stage.say(f"{number}", number))).id for number in range(1, 4)]
     await store.memories.indexed("b", {ids[0]: (emotion(4), "head:1")}, ids)
-    assert await store.memories.restart_index("b") == 3
+    assert await store.memories.restart_index() == 3
     assert [memory.id for memory in await store.memories.to_index("b", 9)] == ids
     assert rounded((await only(store, ids[0])).emotion) == [4.0] * 8
 
