@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from bot.core.names import fold
 from bot.core.stores import PersonaStore, SceneStore, TurnStore
-from bot.core.types import Alias, Place
+from bot.core.types import Alias, Place, Scene
 from bot.engine.conduct import Conduct
 from bot.engine.places import Places
 from bot.engine.scenes import active_scene, checked_text
@@ -42,30 +42,33 @@ class Aliases:
         present_names: Collection[str] = (),
     ) -> Alias:
         """A member speaks under another name in the active scene."""
-        scene = await active_scene(self._store, place.id)
         name = checked_text(name, 80, "An alias")
-        wanted = fold(name)
-        for persona in await self._personas.of_space(place.space_id):
-            if wanted in {fold(known) for known in (persona.name, *persona.former_names)}:
-                raise UserFacing(f"“{name}” is the name of a persona. Please choose another alias.")
-        others = [alias.name for alias in await self._store.aliases(scene.id) if alias.owner_id != owner_id]
-        others += [name for owner, name in await self._turns.speakers(scene.id) if owner != owner_id]
-        if wanted in {fold(other) for other in (*others, *present_names)}:
-            raise UserFacing(f"Somebody here is already called “{name}”. Please choose another alias.")
-        alias = Alias(scene_id=scene.id, owner_id=owner_id, name=name, avatar_url=avatar_url)
 
         async def change(state: PlaceState) -> Alias:
+            scene = await active_scene(self._store, place.id)
+            await self._check(scene, owner_id, name, present_names)
+            alias = Alias(scene_id=scene.id, owner_id=owner_id, name=name, avatar_url=avatar_url)
             await self._store.set_alias(alias)
             await self._conduct.load(state)
             return alias
 
         return await self._places.do(place, change)
 
+    async def _check(self, scene: Scene, owner_id: int, name: str, present_names: Collection[str]) -> None:
+        wanted = fold(name)
+        for persona in await self._personas.of_space(scene.space_id):
+            if wanted in {fold(known) for known in (persona.name, *persona.former_names)}:
+                raise UserFacing(f"“{name}” is the name of a persona. Please choose another alias.")
+        others = [alias.name for alias in await self._store.aliases(scene.id) if alias.owner_id != owner_id]
+        others += [name for owner, name in await self._turns.speakers(scene.id) if owner != owner_id]
+        if wanted in {fold(other) for other in (*others, *present_names)}:
+            raise UserFacing(f"Somebody here is already called “{name}”. Please choose another alias.")
+
     async def clear(self, place: Place, owner_id: int) -> bool:
         """The member speaks under the own name again; False when there was no alias."""
-        scene = await active_scene(self._store, place.id)
 
         async def change(state: PlaceState) -> bool:
+            scene = await active_scene(self._store, place.id)
             cleared = await self._store.clear_alias(scene.id, owner_id)
             await self._conduct.load(state)
             return cleared

@@ -58,7 +58,13 @@ class Greetings:
         self._journal.submit(MessagesDeleted(place.id, message_ids))
         await self._journal.flushed()
         wanted = (number + step) % total
-        await self._places.do(place, lambda state: self._conduct.greet(state, persona, wanted))
+
+        async def change(state: PlaceState) -> None:
+            if any(one.persona_id == persona_id and one.id > turn.id for one in state.window):
+                raise UserFacing("Somebody else has just chosen another greeting.")
+            await self._conduct.greet(state, persona, wanted)
+
+        await self._places.do(place, change)
         return Swiped(wanted + 1, total, message_ids)
 
     async def _found(self, state: PlaceState, persona_id: int) -> tuple[Persona, Turn, int, int]:

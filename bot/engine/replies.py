@@ -120,4 +120,8 @@ async def _must_be_last(state: PlaceState, turn: Turn) -> None:
 
 async def _ask_again(state: PlaceState, turn: Turn, answered: Sequence[Turn], now: datetime) -> None:
     assert turn.persona_id is not None
-    state.pending += [Address(one, turn.persona_id, now) for one in answered if one.text]
+    waiting = (*state.pending, *(state.reply.addresses if state.reply else ()))
+    asked = {address.turn.id for address in waiting}  # somebody else may want it anew as well
+    state.pending += [
+        Address(one, turn.persona_id, now) for one in answered if one.text and one.id not in asked
+    ]

@@ -141,11 +141,11 @@ class Scenes:
 
     async def resume(self, place: Place, *, after: int) -> Scene:
         """Record and answer again, from the message id `after` on: what was said meanwhile stays unread."""
-        scene = await active_scene(self._store, place.id)
-        if not scene.paused:
-            raise UserFacing(f"The scene “{scene.name}” is not paused.")
 
         async def change(state: PlaceState) -> Scene:
+            scene = await active_scene(self._store, place.id)
+            if not scene.paused:
+                raise UserFacing(f"The scene “{scene.name}” is not paused.")
             self._conduct.record_from(place, after)
             await self._store.update(scene.id, paused=False)
             await self._store.activate(scene.id, after=after)
@@ -155,9 +155,9 @@ class Scenes:
 
     async def end(self, place: Place) -> Scene:
         """Close the active scene. It can be switched to again; nothing of it is lost."""
-        scene = await active_scene(self._store, place.id)
 
         async def change(state: PlaceState) -> Scene:
+            scene = await active_scene(self._store, place.id)
             self._conduct.interrupt(state)
             ended = await self._store.update(scene.id, active=False, paused=False)
             await self._conduct.load(state)
@@ -185,14 +185,14 @@ class Scenes:
 
     async def cast_add(self, place: Place, persona_id: int) -> Scene:
         """A persona joins the active scene and greets."""
-        scene = await active_scene(self._store, place.id)
-        persona = await self._personas.get(persona_id)
-        if persona is None or persona.space_id != place.space_id:
-            raise UserFacing("That persona does not exist here. `/persona list` shows those there are.")
-        if persona_id in scene.cast:
-            raise UserFacing(f"{persona.name} is in “{scene.name}” already.")
 
         async def change(state: PlaceState) -> Scene:
+            scene = await active_scene(self._store, place.id)
+            persona = await self._personas.get(persona_id)
+            if persona is None or persona.space_id != place.space_id:
+                raise UserFacing("That persona does not exist here. `/persona list` shows those there are.")
+            if persona_id in scene.cast:
+                raise UserFacing(f"{persona.name} is in “{scene.name}” already.")
             await self._store.join(scene.id, persona_id)
             changed = await self._reload(state)
             await self._conduct.greet(state, persona)
@@ -202,11 +202,11 @@ class Scenes:
 
     async def cast_remove(self, place: Place, persona_id: int) -> Scene:
         """A persona leaves; it keeps its memories and may come back."""
-        scene = await active_scene(self._store, place.id)
-        if persona_id not in scene.cast:
-            raise UserFacing("That persona is not in this scene. `/scene show` tells who is.")
 
         async def change(state: PlaceState) -> Scene:
+            scene = await active_scene(self._store, place.id)
+            if persona_id not in scene.cast:
+                raise UserFacing("That persona is not in this scene. `/scene show` tells who is.")
             await self._store.leave(scene.id, persona_id)
             if state.reply is not None and state.reply.request.persona.id == persona_id:
                 state.reply.cancel()
@@ -216,9 +216,8 @@ class Scenes:
 
     # ------------------------------------------------------------ helpers
     async def _update(self, place: Place, **changes: object) -> Scene:
-        scene = await active_scene(self._store, place.id)
-
         async def change(state: PlaceState) -> Scene:
+            scene = await active_scene(self._store, place.id)
             if changes.get("paused"):
                 self._conduct.interrupt(state)
             await self._store.update(scene.id, **changes)

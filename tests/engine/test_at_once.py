@@ -1,0 +1,89 @@
+"""Two who ask for the same in the same moment: it is done once, and the other is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+
+from bot.core.types import Persona
+from bot.errors import UserFacing
+from tests.engine.gates import Held
+from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
+
+HELLO, EVENING = "Hello there.", "Good evening."
+
+
+async def both(*work: Awaitable[object]) -> list[type]:
+    """How each of them ended."""
+    done = await asyncio.gather(*work, return_exceptions=True)
+    return sorted((type(one) for one in done), key=lambda kind: kind.__name__)
+
+
+async def greeter(stage: Stage) -> Persona:
+    """A persona with two greetings."""
+    mira = await stage.persona(greeting=HELLO)
+    return await stage.troupe.personas.edit(mira.id, alternate_greetings=[EVENING])
+
+
+async def test_a_persona_that_two_bring_in_greets_once(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await greeter(stage)
+        await stage.scene(await stage.persona("Odo"))
+        adding = [stage.troupe.scenes.cast_add(TAVERN, mira.id) for _ in range(2)]
+        assert UserFacing in await both(*adding)
+        await stage.quiet()
+        assert stage.messenger.texts() == [HELLO]
+
+
+async def test_two_members_never_get_one_alias(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        using = [stage.troupe.aliases.use(TAVERN, member, "Captain Red") for member in (ALICE, BOB)]
+        assert UserFacing in await both(*using)
+        assert len(await stage.troupe.aliases.list(TAVERN.id)) == 1
+
+
+async def test_what_is_paused_is_the_scene_that_is_played_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira)
+        looking = Held(monkeypatch, stage.store.scenes, "active")
+        pausing = asyncio.create_task(stage.troupe.scenes.pause(TAVERN))
+        await looking.reached()
+        starting = asyncio.create_task(stage.scene(mira, name="The voyage"))
+        await asyncio.wait([starting], timeout=0.2)
+        looking.go.set()
+        assert (await pausing).paused
+        await starting
+
+
+async def test_a_reply_that_two_want_anew_is_made_anew_once(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("Mira, are you there?")
+        await stage.quiet()
+        (reply,) = [turn for turn in await stage.store.turns.by_ids([1, 2]) if turn.persona_id]
+        stage.model.gate = asyncio.Event()
+        again = [stage.troupe.replies.regenerate(TAVERN, reply.message_ids[0]) for _ in range(2)]
+        await both(*again)
+        stage.model.gate.set()
+        await stage.quiet()
+        first, second = stage.model.of("reply")
+        assert second.text.count("are you there?") == first.text.count("are you there?") == 1
+        assert len([turn for turn in await stage.window() if turn.persona_id]) == 1
+
+
+async def test_a_greeting_that_two_swipe_is_replaced_once(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await greeter(stage)
+        await stage.scene(mira)
+        await stage.quiet()
+        swiping = [stage.troupe.greetings.swipe(TAVERN, mira.id, 1) for _ in range(2)]
+        assert UserFacing in await both(*swiping)
+        await stage.quiet()
+        assert [turn.text for turn in await stage.window()] == [EVENING]
