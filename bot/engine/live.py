@@ -19,8 +19,9 @@ class LiveScenes:
     def __init__(self) -> None:
         self._places: dict[int, _Entry] = {}
         self._recorded_from: dict[int, int] = {}
-        self._unread: set[int] = set()
-        self._missed: set[int] = set()
+        self._unread: dict[int, int] = {}
+        """Places in which messages may have been missed, each with the number of the newest loss."""
+        self._losses = 0
 
     def place(self, place_id: int) -> Place | None:
         """The place, when it ever had a scene."""
@@ -40,8 +41,7 @@ class LiveScenes:
     def record_from(self, place_id: int, message_id: int) -> None:
         """Nothing up to this message may be read from the history: it came before the scene or in a pause."""
         self._recorded_from[place_id] = message_id
-        self._unread.discard(place_id)
-        self._missed.discard(place_id)
+        self._unread.pop(place_id, None)
 
     def recorded_from(self, place_id: int) -> int:
         """The message id after which the history may be read."""
@@ -49,25 +49,26 @@ class LiveScenes:
 
     def not_read(self) -> None:
         """Messages may have been missed in every place: its history must be read."""
-        self._unread.update(place.id for place in self.places())
+        for place in self.places():
+            self.missed(place.id)
 
     def missed(self, place_id: int) -> None:
         """A message was missed in this place."""
-        self._unread.add(place_id)
-        self._missed.add(place_id)
+        self._losses += 1
+        self._unread[place_id] = self._losses
 
     def unread(self) -> list[Place]:
         """The places in which messages may have been missed."""
         return [place for place in self.places() if place.id in self._unread]
 
-    def reading(self, place_id: int) -> None:
-        """The history of the place is being read."""
-        self._missed.discard(place_id)
+    def reading(self, place_id: int) -> int:
+        """The history of the place is being read; what `read` is to be told at its end."""
+        return self._unread.get(place_id, 0)
 
-    def read(self, place_id: int) -> None:
-        """The history of the place was read to its end; what was missed meanwhile is missing."""
-        if place_id not in self._missed:
-            self._unread.discard(place_id)
+    def read(self, place_id: int, begun: int) -> None:
+        """The history of the place was read to its end; what was missed since it had `begun` is missing."""
+        if self._unread.get(place_id) == begun:
+            del self._unread[place_id]
 
     def is_unread(self, place_id: int) -> bool:
         """Whether messages before the newest may be missing."""
@@ -90,8 +91,7 @@ class LiveScenes:
         """The place is gone."""
         self._places.pop(place_id, None)
         self._recorded_from.pop(place_id, None)
-        self._unread.discard(place_id)
-        self._missed.discard(place_id)
+        self._unread.pop(place_id, None)
 
     def places(self) -> list[Place]:
         """Every place with an active scene."""

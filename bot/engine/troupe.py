@@ -210,20 +210,19 @@ class Troupe:
             await self._read_history(place, self.conduct.now())
 
     async def _read_history(self, place: Place, since: datetime | None) -> None:
-        live = self.live.get(place.id)
+        live, begun = self.live.get(place.id), self.live.reading(place.id)
         if live is None or live.scene.paused:
-            self.live.read(place.id)
+            self.live.read(place.id, begun)
             return
         after = self.live.recorded_from(place.id)
         if since is not None:
             seen = await self.store.seen_until(place.id)
             after = max(after, min(seen, snowflake(since)))
         try:
-            self.live.reading(place.id)
             async for event in self.messenger.history(place, after=after):
                 await self.journal.room()
                 self.hear(event)
-            self.live.read(place.id)
+            self.live.read(place.id, begun)
         except DeliveryError as problem:
             log.warning("The history of place %s cannot be read: %s", place.id, problem)
 

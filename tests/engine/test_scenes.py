@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.core.events import MessagePosted
+from bot.core.types import Place
 from bot.errors import UserFacing
 from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, open_stage
 
@@ -101,6 +104,52 @@ async def test_an_end_after_a_new_session_loses_no_message(tmp_path: Path, caugh
     async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
         await stage.quiet()
         assert "Missed in between." in [turn.text for turn in await stage.window()]
+
+
+@dataclass
+class SlowChannel(FakeMessenger):
+    """A channel each reading of which ends when the test says so."""
+
+    ends: list[asyncio.Event] = field(default_factory=list)
+
+    async def history(self, place: Place, *, after: int) -> AsyncIterator[MessagePosted]:
+        async for event in super().history(place, after=after):
+            yield event
+        self.ends.append(asyncio.Event())
+        await self.ends[-1].wait()
+
+    async def read(self, times: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.ends) < times:
+                await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("second_has_begun", [False, True])
+async def test_a_reading_that_began_before_a_new_session_says_nothing_about_it(
+    tmp_path: Path, second_has_begun: bool
+) -> None:
+    channel = SlowChannel(clock := RealClock())
+    async with open_stage(tmp_path, messenger=channel, clock=clock) as stage:
+        await stage.scene(await stage.persona())
+        seen = await stage.store.scenes.seen_until(TAVERN.id)
+        stage.troupe.new_session()
+        readings = [asyncio.create_task(stage.troupe.catch_up())]
+        await channel.read(1)
+        stage.troupe.new_session()
+        if second_has_begun:
+            readings.append(asyncio.create_task(stage.troupe.catch_up()))
+            await channel.read(2)
+        channel.ends[0].set()
+        await readings[0]
+        stage.say("What was said before this may be missing.")
+        await stage.quiet()
+        assert await stage.store.scenes.seen_until(TAVERN.id) == seen
+        if second_has_begun:
+            channel.ends[1].set()
+            await readings[1]
+            stage.say("Nothing is missing.")
+            await stage.quiet()
+            assert await stage.store.scenes.seen_until(TAVERN.id) > seen
 
 
 async def test_what_was_said_in_a_pause_is_never_read(tmp_path: Path) -> None:
