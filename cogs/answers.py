@@ -89,7 +89,7 @@ def text_file(name: str, text: str) -> discord.File:
 
 def shorten(text: str, limit: int) -> str:
     """One line of at most `limit` characters, with an ellipsis where it was cut."""
-    line = " ".join(text.split())
+    line = " ".join(text.split(None, limit))  # so many words are more than is shown of a long text
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 

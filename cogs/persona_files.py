@@ -152,6 +152,8 @@ class PersonaFileCommands(commands.Cog):
         else:
             archive = await self._troupe.personas.archive(found)
             raw = await self._files.write_charx(card, found.avatar, archive)
+        if len(raw) > interaction.filesize_limit:
+            raise UserFacing(too_large_to_send(len(raw), interaction.filesize_limit, format))
         file = discord.File(io.BytesIO(raw), filename=f"{file_name(found.name)}.{format}")
         await say(interaction, f"The card of **{found.name}**, whole.", files=[file])
 
@@ -229,6 +231,12 @@ def imported(persona: Persona, card: CardFile, too_large: str, *, short: bool = 
     if not short:
         lines.append("Next: `/scene start` in a channel, or `/persona edit`.")
     return "\n".join(lines)
+
+
+def too_large_to_send(size: int, limit: int, format: CardFormat) -> str:
+    """What to say of a file that Discord would not take; the archive is the smallest of the formats."""
+    told = f"That file has {size / 2**20:.1f} MiB, and Discord takes {limit / 2**20:.0f} MiB here."
+    return told if format == "charx" else f"{told} `format:charx` is packed and smaller."
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

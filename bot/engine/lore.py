@@ -163,11 +163,7 @@ class Lore:
 
     async def _decide(self, given: _Given) -> tuple[Verdict, ...]:
         rows = await self._store.present(given.scene.space_id, given.scene.id, [given.persona.id])
-        entries = [
-            *(read_entry(row.entry, str(row.id), book=_book(row)) for row in rows),
-            *_card_entries(given.persona),
-        ]
-        if not entries:
+        if not rows and not lore_entries(given.persona.card):
             return ()
         macros = Macros.of(given.persona, scene=given.scene, members=given.roster.members, now=self._now())
         said = [turn for turn in given.turns if turn.kind is not TurnKind.OUT_OF_CHARACTER]
@@ -182,15 +178,14 @@ class Lore:
             fill=lambda text: expand(text, macros),
             search=self._patterns(),
         )
-        return await asyncio.to_thread(activate, entries, scan)
+        return await asyncio.to_thread(lambda: activate(_entries(rows, given.persona), scan))
 
     # ------------------------------------------------------------ keeping
     async def add(
         self, owner: Owner, entries: Sequence[Mapping[str, Any]], *, book: str = "", by: int = 0
     ) -> list[LoreRow]:
         """Store entries of any format. `UserFacing` when there is nothing to say, or far too much."""
-        for entry in entries:
-            self._check(entry)
+        await asyncio.to_thread(_check, entries)
         known = await self._store.of_space(owner.space_id)
         if len(known) + len(entries) > MOST_ENTRIES:
             raise UserFacing(
@@ -214,14 +209,12 @@ class Lore:
     async def import_book(self, owner: Owner, book: object, *, name: str = "", by: int = 0) -> list[LoreRow]:
         """Store all entries of a lorebook or world file under the book's name, else `name`."""
         try:
-            entries, about = read_book(book)
+            kept, called = await asyncio.to_thread(_read, book)
         except ValueError as problem:
             raise UserFacing(str(problem)) from problem
-        said = [_with_settings(entry, about) for entry in entries]
-        kept = [entry for entry in said if read_entry(entry).content]
         if not kept:
             raise UserFacing("All entries of this lorebook are empty.")
-        return await self.add(owner, kept, book=(about.name or name)[:100], by=by)
+        return await self.add(owner, kept, book=(called or name)[:100], by=by)
 
     async def export_book(self, owner: Owner, name: str) -> dict[str, Any]:
         """The owner's entries as a lorebook V3. `UserFacing` when there are none."""
@@ -236,22 +229,8 @@ class Lore:
 
     async def all(self, space_id: int) -> list[Listed]:
         """Every entry of the space: stored ones, then those of the personas' cards."""
-        personas = {persona.id: persona for persona in await self._personas.all(space_id)}
-        found = [
-            Listed(
-                ref=str(row.id),
-                entry=read_entry(row.entry, str(row.id)),
-                raw=row.entry,
-                row=row,
-                persona=personas.get(row.persona_id or 0),
-            )
-            for row in await self._store.of_space(space_id)
-        ]
-        for persona in personas.values():
-            for number, raw in enumerate(lore_entries(persona.card), 1):
-                ref = f"{persona.name}:{number}"
-                found.append(Listed(ref, read_entry(raw, ref), raw, persona=persona))
-        return found
+        personas = await self._personas.all(space_id)
+        return await asyncio.to_thread(_listed, await self._store.of_space(space_id), personas)
 
     async def find(self, space_id: int, ref: str) -> Listed:
         """The entry of that reference. `UserFacing` when there is none."""
@@ -265,7 +244,7 @@ class Lore:
         """Change fields of an entry, in words of lorebook V3; one of a card changes the card."""
         found = await self.find(space_id, ref)
         entry = _changed(found.raw, changes)
-        self._check(entry)
+        _check([entry])
         self.check_keys([*read_entry(entry).keys, *read_entry(entry).secondary])
         if found.row is not None:
             if await self._store.update(replace(found.row, entry=entry)) is None:
@@ -301,12 +280,6 @@ class Lore:
             except ValueError as problem:
                 raise UserFacing(f"The pattern `{key[:200]}` is broken: {problem}.") from problem
 
-    def _check(self, entry: Mapping[str, Any]) -> None:
-        if not read_entry(entry).content:
-            raise UserFacing("A lore entry needs a text.")
-        if len(str(entry.get("content", ""))) > LONGEST_ENTRY:
-            raise UserFacing(f"A lore entry has at most {LONGEST_ENTRY:,} characters.")
-
     async def _change_card(self, found: Listed, entry: Mapping[str, Any] | None, by: int) -> None:
         persona = found.persona
         assert persona is not None
@@ -318,6 +291,42 @@ class Lore:
         await self._personas.edit(persona.id, by=by, character_book={**book, "entries": entries})
 
 
+# ---------------------------------------------------------------- thousands of entries: in a thread
+def _entries(rows: Sequence[LoreRow], persona: Persona) -> list[LoreEntry]:
+    kept = [read_entry(row.entry, str(row.id), book=_book(row)) for row in rows]
+    return kept + _card_entries(persona)
+
+
+def _listed(rows: Sequence[LoreRow], personas: Sequence[Persona]) -> list[Listed]:
+    known = {persona.id: persona for persona in personas}
+    found = []
+    for row in rows:
+        ref = str(row.id)
+        whose = known.get(row.persona_id or 0)
+        found.append(Listed(ref, read_entry(row.entry, ref), row.entry, row=row, persona=whose))
+    for persona in personas:
+        for number, raw in enumerate(lore_entries(persona.card), 1):
+            ref = f"{persona.name}:{number}"
+            found.append(Listed(ref, read_entry(raw, ref), raw, persona=persona))
+    return found
+
+
+def _read(book: object) -> tuple[list[dict[str, Any]], str]:
+    """The entries that say something, and what the book is called."""
+    entries, about = read_book(book)
+    said = [_with_settings(entry, about) for entry in entries]
+    return [entry for entry in said if read_entry(entry).content], about.name
+
+
+def _check(entries: Sequence[Mapping[str, Any]]) -> None:
+    for entry in entries:
+        if not read_entry(entry).content:
+            raise UserFacing("A lore entry needs a text.")
+        if len(str(entry.get("content", ""))) > LONGEST_ENTRY:
+            raise UserFacing(f"A lore entry has at most {LONGEST_ENTRY:,} characters.")
+
+
+# ---------------------------------------------------------------- one entry
 def _changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Put changes into an entry; what stands in its extensions is changed there."""
     entry = v3_entry(raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -137,7 +138,8 @@ class Personas:
 
     async def exported(self, persona: Persona) -> dict[str, Any]:
         """The `data` object of the persona's card as it leaves: everything there is of it."""
-        return read_card({"spec": "chara_card_v3", "data": dict(persona.card)}, persona.name)[0]
+        card = {"spec": "chara_card_v3", "data": dict(persona.card)}
+        return (await asyncio.to_thread(read_card, card, persona.name))[0]
 
     # ------------------------------------------------------------ history
     async def history(self, persona_id: int) -> list[PersonaRevision]:
