@@ -34,6 +34,9 @@ from bot.errors import SearchIndexError
 
 log = logging.getLogger(__name__)
 
+VECTOR_SECONDS = 8.0
+"""An answer waits no longer for the meaning of what was asked."""
+
 QUERY_CHARACTERS = 1000
 _AT_ONCE = 8
 """Texts looked at between two looks at the encoder."""
@@ -203,7 +206,11 @@ class Recaller:
         if not self._encoder.ready or not text.strip():
             return None
         try:
-            vector: Vector = (await self._encoder.embed_query([text]))[0]
+            async with asyncio.timeout(VECTOR_SECONDS):
+                vector: Vector = (await self._encoder.embed_query([text]))[0]
+        except TimeoutError:
+            log.warning("The embedding model takes more than %g s for a query; words serve", VECTOR_SECONDS)
+            return None
         except SearchIndexError as problem:
             log.warning("The embedding model failed; words serve: %s", problem)
             return None

@@ -81,12 +81,17 @@ class _StuckModel:
         return self._hash.vectors(texts)
 
 
-async def test_c13_slow_work_never_stops_the_heartbeat(tmp_path: Path) -> None:
+async def test_c13_slow_work_never_stops_the_heartbeat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.engine.recalling.VECTOR_SECONDS", 0.5)
     loads, reads = _Stuck(), _Stuck()
     encoder = ThreadedEncoder(encoder_id="slow", dimensions=384, loader=lambda: _StuckModel(loads, reads))
     async with running(tmp_path, encoder=encoder, discord={"heartbeat_interval": 0.5}) as play:
         table = await lay(play, "Tavern")
         inn, anna = await feast(table)
+        yard, ben = table.channel("yard"), table.member("Ben")
+        await table.scene("Elsewhere", yard, persona="Mira")
         for number in range(4):
             await anna.say(inn, f"Line {number} for the memory.")
         beats = play.discord.gateway.heartbeats
@@ -96,6 +101,7 @@ async def test_c13_slow_work_never_stops_the_heartbeat(tmp_path: Path) -> None:
             await table.use("scene show", inn)
             await table.use("settings show", inn)
             await eventually(lambda count=count: len(beats) >= count + 3, "the heart beats")  # type: ignore[misc]
+            await table.talk(ben, yard, f"Mira, do you hear me at beat {count}?", "Mira")
             stuck.go.set()
         await eventually(lambda: encoder.ready, "the model is loaded")
         assert not [line for line in play.log if "heartbeat blocked" in line.lower()]
