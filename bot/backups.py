@@ -148,7 +148,11 @@ def _unpacked(source: Path, contents: backup_file.Contents, incoming: Path, data
 
 
 def _swap(data_dir: Path, incoming: Path) -> Path | None:
-    """Have the new files in place in one step for the database; where the old ones are now, if any were."""
+    """Have the new files in place in one step for the database; where the old ones are now, if any were.
+
+    The index goes first: were the process killed after the database is new, the bot would take the old index
+    for its own.
+    """
     live = data_dir / DATABASE
     logs = tuple(live.with_name(f"{live.name}{ending}") for ending in ("-wal", "-shm"))
     kept: Path | None = None
@@ -156,10 +160,10 @@ def _swap(data_dir: Path, incoming: Path) -> Path | None:
         fold_log(live)
         kept = aside.replaced_path(data_dir, datetime.now(UTC))
         aside.keep_aside((live, *logs, data_dir / _HEADS), kept)
+    shutil.rmtree(data_dir / INDEX, ignore_errors=True)
     for path in logs:
         path.unlink(missing_ok=True)
     (incoming / DATABASE).replace(live)
-    shutil.rmtree(data_dir / INDEX, ignore_errors=True)
     shutil.rmtree(data_dir / _HEADS, ignore_errors=True)
     if (incoming / _HEADS).is_dir():
         (incoming / _HEADS).replace(data_dir / _HEADS)

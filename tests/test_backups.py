@@ -250,6 +250,49 @@ async def test_a_backup_of_no_use_changes_nothing(
     assert names(data, aside.FOLDER) == []
 
 
+class PowerCut(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("survived", range(5))
+async def test_a_restore_that_is_cut_short_leaves_no_index_of_another_database(
+    settings: Settings, target: Path, monkeypatch: pytest.MonkeyPatch, survived: int
+) -> None:
+    data = settings.data_dir
+    await fill(data)
+    await backups.backup(settings, target)
+    say_more(data)
+    steps = 0
+
+    def until_then(step: Callable[..., object]) -> Callable[..., object]:
+        def taken(*given: object, **more: object) -> object:
+            nonlocal steps
+            steps += 1
+            if steps > survived:
+                raise PowerCut
+            return step(*given, **more)
+
+        return taken
+
+    swap = backups._swap
+
+    def cut_swap(data_dir: Path, incoming: Path) -> Path | None:
+        with monkeypatch.context() as during:
+            during.setattr(backups.shutil, "rmtree", until_then(backups.shutil.rmtree))
+            during.setattr(Path, "replace", until_then(Path.replace))
+            during.setattr(Path, "unlink", until_then(Path.unlink))
+            return swap(data_dir, incoming)
+
+    monkeypatch.setattr(backups, "_swap", cut_swap)
+    with pytest.raises(PowerCut):
+        await backups.restore(settings, target)
+    said = texts(data)
+    assert said in (["xyzzyplugh", "Changed since."], ["xyzzyplugh", "The bell rings."])
+    restored = said[1] == "The bell rings."
+    assert restored == (survived >= 4)
+    assert not (restored and (data / INDEX).exists())
+
+
 def not_a_zip(target: Path) -> None:
     target.write_bytes(b"PK\x03\x04 hello")
 
