@@ -1,10 +1,14 @@
-"""What is stored of a scene, as a place reads it when it wakes."""
+"""What is stored: of a scene as a place reads it when it wakes, and of anything by a statement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from sqlalchemy.engine import Connection
+
+from bot.adapters.sql_store import SqlStore
 from bot.core.stores import PlaceRecord
 from bot.core.types import Turn
 from bot.engine.parts import Store
@@ -41,3 +45,13 @@ async def unanswered_turns(store: Store, scene_id: int, since: datetime = _ALWAY
 async def moods_of(store: Store, scene_id: int) -> Mapping[int, str]:
     """JSON by persona id."""
     return (await record_of(store, scene_id)).moods
+
+
+async def sql(store: SqlStore, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Run a statement of one's own in a transaction; its rows."""
+
+    def work(connection: Connection) -> list[tuple[Any, ...]]:
+        found = connection.exec_driver_sql(statement, parameters)
+        return [tuple(row) for row in found] if found.returns_rows else []
+
+    return await store.write(work)

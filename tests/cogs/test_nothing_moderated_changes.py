@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer, ScriptError
 from tests.discord_server.models import Message
 from tests.discord_server.options import find_leaf
+from tests.records import sql
 
 OWNED = (
     "personas",
@@ -71,14 +71,11 @@ async def played(discord_server: DiscordServer, tmp_path: Path) -> AsyncIterator
 
 
 async def rows(played: Played) -> dict[str, list[str]]:
-    async with played.store.write() as connection:
-        tables = [table for table in metadata.sorted_tables if table.name in OWNED]
-        assert len(tables) == len(OWNED)
-        found = {
-            table.name: [str(row) for row in await connection.execute(sa.select(table))] for table in tables
-        }
-        pins = await connection.exec_driver_sql(PINNED)
-        return {**found, "pinned": [str(row) for row in pins]}
+    tables = [table.name for table in metadata.sorted_tables if table.name in OWNED]
+    assert len(tables) == len(OWNED)
+    found = {name: await sql(played.store, f'SELECT * FROM "{name}"') for name in tables}
+    found["pinned"] = await sql(played.store, PINNED)
+    return {name: [str(row) for row in here] for name, here in found.items()}
 
 
 async def play(played: Played, steps: list[Step]) -> None:

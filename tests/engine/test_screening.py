@@ -13,6 +13,7 @@ from bot.engine.screening import REFUSED
 from bot.errors import ModerationUnavailable
 from tests.engine.gates import steps
 from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, Stage, open_stage
+from tests.records import sql
 
 
 @dataclass
@@ -47,12 +48,9 @@ async def heard(stage: Stage) -> list[str]:
 async def everywhere(stage: Stage, word: str) -> list[str]:
     """The tables that hold a word."""
     found = []
-    async with stage.store.write() as connection:
-        for (name,) in (
-            await connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type='table'")
-        ).all():
-            rows = (await connection.exec_driver_sql(f'SELECT * FROM "{name}"')).all()
-            found += [name for row in rows if word in str(row)]
+    for (name,) in await sql(stage.store, "SELECT name FROM sqlite_master WHERE type='table'"):
+        rows = await sql(stage.store, f'SELECT * FROM "{name}"')
+        found += [name for row in rows if word in str(row)]
     return found
 
 

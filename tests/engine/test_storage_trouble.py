@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import SqlStore
 from bot.core.events import MessagePosted
@@ -37,9 +37,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def pragma(store: SqlStore, text: str) -> int:
     """Tell the one connection that writes."""
-    async with store._database.standstill() as connection:
-        found = await connection.exec_driver_sql(f"PRAGMA {text}")
+
+    def work(connection: Connection) -> int:
+        found = connection.exec_driver_sql(f"PRAGMA {text}")
         return int(found.scalar() or 0) if found.returns_rows else 0
+
+    return await store._database.standstill(work)
 
 
 async def fill_up(store: SqlStore) -> None:
@@ -81,8 +84,8 @@ async def until(ready: Callable[[], object]) -> None:
 
 
 async def asked(store: SqlStore, query: str) -> list[tuple[object, ...]]:
-    async def work(connection: AsyncConnection) -> list[tuple[object, ...]]:
-        return [tuple(row) for row in await connection.exec_driver_sql(query)]
+    def work(connection: Connection) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
 
     return await store._database.read(work)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.tables import audience_members, audiences
 
@@ -20,15 +20,15 @@ def read_key(members: str) -> tuple[int, ...]:
     return tuple(map(int, members.split(","))) if members else ()
 
 
-async def audience_ids(connection: AsyncConnection, sets: Iterable[Collection[int]]) -> dict[str, int]:
+def audience_ids(connection: Connection, sets: Iterable[Collection[int]]) -> dict[str, int]:
     """The id of each set by its key; sets never seen before are stored."""
     wanted = {members_key(witnesses) for witnesses in sets}
     known = sa.select(audiences.c.members, audiences.c.id).where(audiences.c.members.in_(wanted))
-    found = {row.members: row.id for row in await connection.execute(known)}
+    found = {row.members: row.id for row in connection.execute(known)}
     for key in sorted(wanted - found.keys()):
         insert = sa.insert(audiences).values(members=key).returning(audiences.c.id)
-        found[key] = int((await connection.execute(insert)).scalar_one())
+        found[key] = int(connection.execute(insert).scalar_one())
         rows = [{"audience_id": found[key], "persona_id": persona} for persona in read_key(key)]
         if rows:
-            await connection.execute(sa.insert(audience_members), rows)
+            connection.execute(sa.insert(audience_members), rows)
     return found

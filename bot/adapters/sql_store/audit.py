@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.trust_tables import moderator_actions
@@ -30,8 +30,8 @@ class SqlAudit:
             detail=action.detail[:DETAIL_LIMIT],
         )
 
-        async def work(connection: AsyncConnection) -> ModeratorAction:
-            row = (await connection.execute(insert.returning(moderator_actions))).one()
+        def work(connection: Connection) -> ModeratorAction:
+            row = connection.execute(insert.returning(moderator_actions)).one()
             return ModeratorAction(**row._mapping)
 
         return await self._database.write(work)
@@ -43,18 +43,18 @@ class SqlAudit:
             which = which.where(moderator_actions.c.id < before_id)
         which = which.order_by(moderator_actions.c.id.desc()).limit(limit)
 
-        async def work(connection: AsyncConnection) -> list[ModeratorAction]:
-            return [ModeratorAction(**row._mapping) for row in await connection.execute(which)]
+        def work(connection: Connection) -> list[ModeratorAction]:
+            return [ModeratorAction(**row._mapping) for row in connection.execute(which)]
 
         return await self._database.read(work)
 
 
-async def unname_actions(connection: AsyncConnection, by_space: Mapping[int, Names]) -> None:
+def unname_actions(connection: Connection, by_space: Mapping[int, Names]) -> None:
     """Takes these names out of what is told of moderators' actions."""
     for space_id, names in by_space.items():
         which = sa.select(moderator_actions.c.id, moderator_actions.c.detail)
-        rows = await connection.execute(which.where(moderator_actions.c.space_id == space_id))
+        rows = connection.execute(which.where(moderator_actions.c.space_id == space_id))
         for action_id, detail in rows.all():
             if names and (plain := names.out_of(detail)) != detail:
                 change = sa.update(moderator_actions).where(moderator_actions.c.id == action_id)
-                await connection.execute(change.values(detail=plain))
+                connection.execute(change.values(detail=plain))

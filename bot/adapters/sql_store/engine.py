@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.audit import SqlAudit
-from bot.adapters.sql_store.database import Database
+from bot.adapters.sql_store.database import Database, T, Work
 from bot.adapters.sql_store.explanations import SqlExplanations
 from bot.adapters.sql_store.knowledge import SqlKnowledge
 from bot.adapters.sql_store.links import SqlLinks
@@ -63,22 +63,18 @@ class SqlStore:
         self.audit = SqlAudit(database=database)
         self.links = SqlLinks(database=database)
 
-    def write(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A write transaction for one's own statements; writers take turns in the order they came."""
-        return self._database.transaction()
+    async def write(self, work: Work[T]) -> T:
+        """What one's own statements return, in a transaction."""
+        return await self._database.write(work)
 
     async def describe(self) -> dict[str, int | str]:
         """What `python -m bot check` shows: `check` ("ok", or SQLite's first complaint), `schema` (the newest
         migration applied), `path`, sizes in bytes, and counts. Reads the whole file."""
 
-        async def work(connection: AsyncConnection) -> dict[str, int | str]:
-            check = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar_one()
-            schema = (
-                await connection.exec_driver_sql("SELECT version_num FROM alembic_version")
-            ).scalar_one()
-            counts = {
-                name: int((await connection.execute(count)).scalar_one()) for name, count in _COUNTED.items()
-            }
+        def work(connection: Connection) -> dict[str, int | str]:
+            check = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+            schema = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+            counts = {name: int(connection.execute(count).scalar_one()) for name, count in _COUNTED.items()}
             return {"check": str(check), "schema": str(schema), **counts}
 
         found = await self._database.read(work, snapshot=True)
@@ -89,8 +85,7 @@ class SqlStore:
     async def truncate_wal(self) -> bool:
         """Moves all pages out of the write-ahead log and empties it. False when a reader was in the way for
         five seconds; ask again later."""
-        async with self._database.standstill() as connection:
-            return await _truncate(connection)
+        return await self._database.standstill(_truncate)
 
     async def erase_bytes(self) -> bool:
         """Writes the whole file anew: on return no byte of a deleted or replaced text is left in it.
@@ -99,9 +94,12 @@ class SqlStore:
         of a row, which only a new file loses. Writers wait meanwhile, readers go on; it needs free disk for
         two more copies. False, as for `truncate_wal`, when the log could not be emptied.
         """
-        async with self._database.standstill() as connection:
-            await connection.exec_driver_sql("VACUUM")
-            return await _truncate(connection)
+
+        def work(connection: Connection) -> bool:
+            connection.exec_driver_sql("VACUUM")
+            return _truncate(connection)
+
+        return await self._database.standstill(work)
 
 
 @asynccontextmanager
@@ -123,8 +121,8 @@ async def open_store(
         await database.close()
 
 
-async def _truncate(connection: AsyncConnection) -> bool:
-    row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+def _truncate(connection: Connection) -> bool:
+    row = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
     return bool(row[0] == 0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.knowledge_tables import entities, memory_subjects
@@ -19,17 +19,15 @@ from bot.core.types import Memory, MemoryDraft
 _KEY = ["story_id", "owner_id", "persona_id", "folded_name"]
 
 
-async def link_facts(
-    connection: AsyncConnection, drafts: Sequence[MemoryDraft], stored: Sequence[Memory]
-) -> None:
+def link_facts(connection: Connection, drafts: Sequence[MemoryDraft], stored: Sequence[Memory]) -> None:
     """Tells what new facts are about, and marks the older facts that they replace."""
     for draft, memory in zip(drafts, stored, strict=True):
         if not isinstance(draft, FactDraft):
             continue
         if draft.entity is not None:
-            entity_id = await ensure_entity(connection, memory.story_id, draft.entity)
+            entity_id = ensure_entity(connection, memory.story_id, draft.entity)
             row = {"memory_id": memory.id, "entity_id": entity_id}
-            await connection.execute(sa.insert(memory_subjects).values(row))
+            connection.execute(sa.insert(memory_subjects).values(row))
         if draft.replaces:
             older = sa.and_(
                 memories.c.id.in_(draft.replaces),
@@ -38,10 +36,10 @@ async def link_facts(
                 memories.c.kind == memory.kind.value,
                 memories.c.superseded_by.is_(None),
             )
-            await connection.execute(sa.update(memories).where(older).values(superseded_by=memory.id))
+            connection.execute(sa.update(memories).where(older).values(superseded_by=memory.id))
 
 
-async def ensure_entity(connection: AsyncConnection, story_id: int, entity: Entity) -> int:
+def ensure_entity(connection: Connection, story_id: int, entity: Entity) -> int:
     """The id of the entity in this story, made when new; it goes by the newest spelling of its name."""
     values = {
         "story_id": story_id,
@@ -53,12 +51,12 @@ async def ensure_entity(connection: AsyncConnection, story_id: int, entity: Enti
     }
     insert = upsert(entities).values(values)
     put = insert.on_conflict_do_update(index_elements=_KEY, set_={"name": entity.name})
-    return int((await connection.execute(put.returning(entities.c.id))).scalar_one())
+    return int(connection.execute(put.returning(entities.c.id)).scalar_one())
 
 
-async def select_entities(connection: AsyncConnection, which: sa.ColumnElement[bool]) -> list[Entity]:
+def select_entities(connection: Connection, which: sa.ColumnElement[bool]) -> list[Entity]:
     """Ascending by id."""
-    rows = await connection.execute(sa.select(entities).where(which).order_by(entities.c.id))
+    rows = connection.execute(sa.select(entities).where(which).order_by(entities.c.id))
     return [entity_of(row) for row in rows]
 
 
@@ -67,7 +65,7 @@ def entity_of(row: sa.Row[Any]) -> Entity:
     return Entity(EntityKind(row.kind), row.name, row.owner_id, row.persona_id, row.id)
 
 
-async def entities_of(connection: AsyncConnection, memory_ids: Collection[int]) -> Mapping[int, Entity]:
+def entities_of(connection: Connection, memory_ids: Collection[int]) -> Mapping[int, Entity]:
     """Memory id to whom it is about; memories about nobody are left out."""
     found: dict[int, Entity] = {}
     for some in portions(memory_ids):
@@ -76,23 +74,23 @@ async def entities_of(connection: AsyncConnection, memory_ids: Collection[int]) 
             .join(entities, entities.c.id == memory_subjects.c.entity_id)
             .where(memory_subjects.c.memory_id.in_(some))
         )
-        found.update({row.memory_id: entity_of(row) for row in await connection.execute(which)})
+        found.update({row.memory_id: entity_of(row) for row in connection.execute(which)})
     return found
 
 
-async def reinstate(connection: AsyncConnection, memory_ids: Collection[int]) -> None:
+def reinstate(connection: Connection, memory_ids: Collection[int]) -> None:
     """Before memories go: what they replaced is replaced by their own successors, or stands again."""
     for some in portions(memory_ids):
         pointed = sa.select(memories.c.superseded_by).where(memories.c.superseded_by.in_(some))
-        going = sorted(set((await connection.execute(pointed)).scalars()))
+        going = sorted(set(connection.execute(pointed).scalars()))
         for memory_id in going:  # ascending: a successor is always the newer one
             after = sa.select(memories.c.superseded_by).where(memories.c.id == memory_id).scalar_subquery()
             older = memories.c.superseded_by == memory_id
-            await connection.execute(sa.update(memories).where(older).values(superseded_by=after))
+            connection.execute(sa.update(memories).where(older).values(superseded_by=after))
 
 
-async def drop_lonely(connection: AsyncConnection, entity_ids: Collection[int]) -> None:
+def drop_lonely(connection: Connection, entity_ids: Collection[int]) -> None:
     """Removes those of these entities that no fact is about any more."""
     for some in portions(entity_ids):
         told = sa.exists().where(memory_subjects.c.entity_id == entities.c.id)
-        await connection.execute(sa.delete(entities).where(entities.c.id.in_(some), ~told))
+        connection.execute(sa.delete(entities).where(entities.c.id.in_(some), ~told))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection, Row
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.knowledge_tables import explanations
@@ -39,14 +38,12 @@ class SqlExplanations:
         newest = sa.select(explanations.c.turn_id).where(here).order_by(explanations.c.turn_id.desc())
         first_old = newest.offset(KEPT).limit(1).scalar_subquery()
 
-        async def work(connection: AsyncConnection) -> None:
-            if (await connection.execute(living)).scalar() is None:
+        def work(connection: Connection) -> None:
+            if connection.execute(living).scalar() is None:
                 return
-            await connection.execute(
-                sa.delete(explanations).where(explanations.c.turn_id == explanation.turn_id)
-            )
-            await connection.execute(sa.insert(explanations).values(values))
-            await connection.execute(sa.delete(explanations).where(here, explanations.c.turn_id <= first_old))
+            connection.execute(sa.delete(explanations).where(explanations.c.turn_id == explanation.turn_id))
+            connection.execute(sa.insert(explanations).values(values))
+            connection.execute(sa.delete(explanations).where(here, explanations.c.turn_id <= first_old))
 
         await self._database.write(work)
 
@@ -72,25 +69,25 @@ class SqlExplanations:
         last = sa.select(sa.func.max(explanations.c.turn_id)).where(told)
         edge = sa.select(turns.c.id).where(here).order_by(turns.c.id.desc()).offset(cooldown).limit(1)
 
-        async def work(connection: AsyncConnection) -> Asides:
+        def work(connection: Connection) -> Asides:
             some = sa.select(turns.c.id).where(here).limit(_COUNTED).subquery()
             counted = sa.select(sa.func.count()).select_from(some)
-            count = int((await connection.execute(counted)).scalar_one())
-            newest = (await connection.execute(last)).scalar()
+            count = int(connection.execute(counted).scalar_one())
+            newest = connection.execute(last).scalar()
             if newest is None:
                 return Asides(turns=count)
             after = sa.select(sa.func.count()).where(here, turns.c.id > newest)
-            since = int((await connection.execute(after)).scalar_one())
-            oldest = (await connection.execute(edge)).scalar() or 0
+            since = int(connection.execute(after).scalar_one())
+            oldest = connection.execute(edge).scalar() or 0
             resting = sa.select(explanations.c.aside_id).where(told, explanations.c.turn_id > oldest)
-            found = (await connection.execute(resting)).scalars()
+            found = connection.execute(resting).scalars()
             return Asides(since, frozenset(found), count)
 
         return await self._database.read(work, snapshot=True)
 
     async def _one(self, which: sa.Select[Any]) -> Explanation | None:
-        async def work(connection: AsyncConnection) -> Explanation | None:
-            row = (await connection.execute(which)).first()
+        def work(connection: Connection) -> Explanation | None:
+            row = connection.execute(which).first()
             return None if row is None else _explanation(row)
 
         return await self._database.read(work)

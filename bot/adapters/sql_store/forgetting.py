@@ -8,7 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import UtcDateTime
@@ -40,46 +40,44 @@ class Words:
     edited_at: datetime
 
 
-async def change_number(connection: AsyncConnection) -> int:
+def change_number(connection: Connection) -> int:
     """How many times turns were changed so far. What is read now is stale once a turn has a higher number."""
     found = sa.select(counters.c.number).where(counters.c.name == _CHANGES)
-    return int((await connection.execute(found)).scalar() or 0)
+    return int(connection.execute(found).scalar() or 0)
 
 
-async def wipe_turns(
-    connection: AsyncConnection, turn_ids: Collection[int], now: datetime
-) -> tuple[int, ...]:
+def wipe_turns(connection: Connection, turn_ids: Collection[int], now: datetime) -> tuple[int, ...]:
     """Takes text and name from turns and removes all that was made of them; the ids of removed memories."""
     gone: list[int] = []
-    number = await next_change(connection)
+    number = next_change(connection)
     for some in portions(turn_ids):
-        await _remove_lines(connection, some)
-        gone.extend(await _remove_made(connection, some, now, keep_own=False))
-        await connection.execute(
+        _remove_lines(connection, some)
+        gone.extend(_remove_made(connection, some, now, keep_own=False))
+        connection.execute(
             sa.update(turns)
             .where(turns.c.id.in_(some))
             .values(text="", speaker="", deleted_at=now, changed=number)
         )
-        await connection.execute(sa.delete(explanations).where(explanations.c.turn_id.in_(some)))
+        connection.execute(sa.delete(explanations).where(explanations.c.turn_id.in_(some)))
         closed = sa.func.coalesce(outbox.c.closed_at, sa.literal(now, UtcDateTime()))
-        await connection.execute(
+        connection.execute(
             sa.update(outbox).where(outbox.c.turn_id.in_(some)).values(text="", closed_at=closed)
         )
     return tuple(sorted(gone))
 
 
-async def reword_turn(connection: AsyncConnection, words: Words, now: datetime) -> tuple[int, ...]:
+def reword_turn(connection: Connection, words: Words, now: datetime) -> tuple[int, ...]:
     """Gives a turn other words and removes what was made of the old ones; the ids of memories to be shown
     no more, the turn's own among them until it is encoded again."""
-    number = await next_change(connection)
-    await _remove_lines(connection, [words.turn_id])
-    changed = await _remove_made(connection, [words.turn_id], now, keep_own=True)
-    await connection.execute(
+    number = next_change(connection)
+    _remove_lines(connection, [words.turn_id])
+    changed = _remove_made(connection, [words.turn_id], now, keep_own=True)
+    connection.execute(
         sa.update(memories)
         .where(memories.c.turn_id == words.turn_id)
         .values(indexed_by=None, emotion=None, emotion_source=None)
     )
-    await connection.execute(
+    connection.execute(
         sa.update(turns)
         .where(turns.c.id == words.turn_id)
         .values(text=words.text, edited_at=words.edited_at, changed=number, covered_by=None)
@@ -87,65 +85,61 @@ async def reword_turn(connection: AsyncConnection, words: Words, now: datetime) 
     return tuple(sorted(changed))
 
 
-async def remove_memories(connection: AsyncConnection, memory_ids: Collection[int], now: datetime) -> None:
+def remove_memories(connection: Connection, memory_ids: Collection[int], now: datetime) -> None:
     """Removes memories; one of a turn takes the turn's words and all that was made of them with it."""
     said: list[int] = []
     for some in portions(memory_ids):
-        found = await connection.execute(
+        found = connection.execute(
             sa.select(memories.c.id, memories.c.space_id, memories.c.turn_id).where(memories.c.id.in_(some))
         )
         rows = found.all()
         said.extend(row.turn_id for row in rows if row.turn_id is not None)
-        await _drop(connection, [(row.id, row.space_id) for row in rows if row.turn_id is None], now)
+        _drop(connection, [(row.id, row.space_id) for row in rows if row.turn_id is None], now)
     if said:
-        await wipe_turns(connection, said, now)
+        wipe_turns(connection, said, now)
 
 
-async def queue_erasures(
-    connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime
-) -> None:
+def queue_erasures(connection: Connection, keys: Collection[tuple[int, int]], now: datetime) -> None:
     """(memory id, space id) pairs whose rows must leave the index."""
     if not keys:
         return
     insert = upsert(erasures)
-    await connection.execute(
+    connection.execute(
         # The bytes of an earlier removal may still wait: `since` keeps the older time.
         insert.on_conflict_do_update(index_elements=["memory_id"], set_={"erased_at": None}),
         [{"memory_id": memory, "space_id": space, "since": now, "erased_at": None} for memory, space in keys],
     )
 
 
-async def next_change(connection: AsyncConnection) -> int:
+def next_change(connection: Connection) -> int:
     """The number of a change that begins now, for the turns that it touches."""
     insert = upsert(counters).values(name=_CHANGES, number=1)
     raised = insert.on_conflict_do_update(
         index_elements=["name"], set_={"number": counters.c.number + 1}
     ).returning(counters.c.number)
-    return int((await connection.execute(raised)).scalar_one())
+    return int(connection.execute(raised).scalar_one())
 
 
-async def _remove_lines(connection: AsyncConnection, turn_ids: list[int]) -> None:
+def _remove_lines(connection: Connection, turn_ids: list[int]) -> None:
     """Removes the lines that name these turns."""
     naming = sa.select(line_sources.c.line_id).where(line_sources.c.turn_id.in_(turn_ids))
-    await drop_lines(connection, set((await connection.execute(naming)).scalars()))
+    drop_lines(connection, set(connection.execute(naming).scalars()))
 
 
-async def drop_lines(connection: AsyncConnection, line_ids: Collection[int]) -> None:
+def drop_lines(connection: Connection, line_ids: Collection[int]) -> None:
     """Removes lines of scratchpads; all turns of those lines wait to be summarised again."""
     for some in portions(line_ids):
         beside = sa.select(line_sources.c.turn_id).where(line_sources.c.line_id.in_(some))
-        await connection.execute(sa.update(turns).where(turns.c.id.in_(beside)).values(covered_by=None))
-        await connection.execute(sa.delete(scratchpad_lines).where(scratchpad_lines.c.id.in_(some)))
+        connection.execute(sa.update(turns).where(turns.c.id.in_(beside)).values(covered_by=None))
+        connection.execute(sa.delete(scratchpad_lines).where(scratchpad_lines.c.id.in_(some)))
 
 
-async def _remove_made(
-    connection: AsyncConnection, turn_ids: list[int], now: datetime, *, keep_own: bool
-) -> list[int]:
+def _remove_made(connection: Connection, turn_ids: list[int], now: datetime, *, keep_own: bool) -> list[int]:
     """Removes memories and samples made of these turns, and what they did to moods; the turns' own memories
     too, or only their keys."""
-    await take_back_feelings(connection, turn_ids)
+    take_back_feelings(connection, turn_ids)
     made = sa.select(memory_sources.c.memory_id).where(memory_sources.c.turn_id.in_(turn_ids))
-    found = await connection.execute(
+    found = connection.execute(
         sa.select(memories.c.id, memories.c.space_id, memories.c.turn_id).where(
             sa.or_(memories.c.id.in_(made), memories.c.turn_id.in_(turn_ids))
         )
@@ -153,17 +147,17 @@ async def _remove_made(
     rows = found.all()
     kept = [(row.id, row.space_id) for row in rows if keep_own and row.turn_id is not None]
     gone = [(row.id, row.space_id) for row in rows if not (keep_own and row.turn_id is not None)]
-    await queue_erasures(connection, [*kept, *await drop_triggers(connection, turn_ids)], now)
-    await _drop(connection, gone, now)
-    await connection.execute(sa.delete(style_samples).where(style_samples.c.turn_id.in_(turn_ids)))
+    queue_erasures(connection, [*kept, *drop_triggers(connection, turn_ids)], now)
+    _drop(connection, gone, now)
+    connection.execute(sa.delete(style_samples).where(style_samples.c.turn_id.in_(turn_ids)))
     return [row.id for row in rows]
 
 
-async def _drop(connection: AsyncConnection, keys: Collection[tuple[int, int]], now: datetime) -> None:
+def _drop(connection: Connection, keys: Collection[tuple[int, int]], now: datetime) -> None:
     ids = [memory for memory, _ in keys]
-    about = {entity.id for entity in (await entities_of(connection, ids)).values()}
-    await reinstate(connection, ids)
+    about = {entity.id for entity in entities_of(connection, ids).values()}
+    reinstate(connection, ids)
     for some in portions(ids):
-        await connection.execute(sa.delete(memories).where(memories.c.id.in_(some)))
-    await drop_lonely(connection, about)
-    await queue_erasures(connection, keys, now)
+        connection.execute(sa.delete(memories).where(memories.c.id.in_(some)))
+    drop_lonely(connection, about)
+    queue_erasures(connection, keys, now)

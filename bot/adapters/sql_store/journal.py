@@ -8,7 +8,7 @@ from itertools import groupby
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.forgetting import Words, reword_turn, wipe_turns
@@ -22,21 +22,19 @@ from bot.core.types import Turn, TurnDraft
 _TOMBSTONES_LAST = timedelta(days=1)
 
 
-async def commit(
-    connection: AsyncConnection, entries: Sequence[JournalEntry], now: datetime
-) -> list[JournalOutcome]:
+def commit(connection: Connection, entries: Sequence[JournalEntry], now: datetime) -> list[JournalOutcome]:
     """One outcome per entry, in order. Neighbouring new messages are stored by the same few statements."""
     outcomes: list[JournalOutcome] = []
     for group in _groups(entries):
         first = group[0]
         if isinstance(first, MessageEdited):
-            outcomes.append(await _edit(connection, first, now))
+            outcomes.append(_edit(connection, first, now))
         elif isinstance(first, MessagesDeleted):
-            outcomes.append(await _delete(connection, first, now))
+            outcomes.append(_delete(connection, first, now))
         else:
             posts = [entry for entry in group if isinstance(entry, PostEntry)]
-            outcomes.extend(await _record(connection, [post.draft for post in posts]))
-            await _advance(connection, [post.draft for post in posts if post.seen])
+            outcomes.extend(_record(connection, [post.draft for post in posts]))
+            _advance(connection, [post.draft for post in posts if post.seen])
     return outcomes
 
 
@@ -49,8 +47,8 @@ def _groups(entries: Sequence[JournalEntry]) -> Iterator[list[JournalEntry]]:
 
 
 # ---------------------------------------------------------------- new messages
-async def _record(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> list[JournalOutcome]:
-    known, dead = await _met_before(connection, [id_ for draft in drafts for id_ in draft.message_ids])
+def _record(connection: Connection, drafts: Sequence[TurnDraft]) -> list[JournalOutcome]:
+    known, dead = _met_before(connection, [id_ for draft in drafts for id_ in draft.message_ids])
     fresh: list[TurnDraft] = []
     places_in_fresh: dict[int, int] = {}  # message id to the place in `fresh`
     plan: list[tuple[str, int]] = []
@@ -68,9 +66,9 @@ async def _record(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> l
             places_in_fresh.update(dict.fromkeys(ids, len(fresh)))
             plan.append(("fresh", len(fresh)))
             fresh.append(draft)
-    stored = await insert_turns(connection, fresh)
+    stored = insert_turns(connection, fresh)
     old_ids = [which for how, which in plan if how == "known"]
-    olds = {turn.id: turn for turn in await turns_by_ids(connection, old_ids)}
+    olds = {turn.id: turn for turn in turns_by_ids(connection, old_ids)}
     return [_outcome(how, which, stored, olds) for how, which in plan]
 
 
@@ -82,9 +80,7 @@ def _outcome(how: str, which: int, stored: Sequence[Turn], olds: dict[int, Turn]
     return Recorded(stored[which], fresh=how == "fresh")
 
 
-async def _met_before(
-    connection: AsyncConnection, message_ids: Collection[int]
-) -> tuple[dict[int, int], set[int]]:
+def _met_before(connection: Connection, message_ids: Collection[int]) -> tuple[dict[int, int], set[int]]:
     """Message ids that belong to turns already, and those whose deletion came before themselves."""
     known: dict[int, int] = {}
     dead: set[int] = set()
@@ -95,7 +91,7 @@ async def _met_before(
             ),
             sa.select(tombstones.c.message_id, sa.literal(0)).where(tombstones.c.message_id.in_(some)),
         )
-        for message_id, turn_id in await connection.execute(both):
+        for message_id, turn_id in connection.execute(both):
             if turn_id:
                 known[message_id] = turn_id
             else:
@@ -103,13 +99,13 @@ async def _met_before(
     return known, dead
 
 
-async def _advance(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> None:
+def _advance(connection: Connection, drafts: Sequence[TurnDraft]) -> None:
     seen: dict[int, int] = {}
     for draft in drafts:
         if draft.message_ids:
             seen[draft.place_id] = max(seen.get(draft.place_id, 0), *draft.message_ids)
     if seen:
-        await connection.execute(
+        connection.execute(
             sa.update(places)
             .where(places.c.id == sa.bindparam("place"), places.c.seen_until < sa.bindparam("seen"))
             .values(seen_until=sa.bindparam("seen")),
@@ -118,53 +114,49 @@ async def _advance(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> 
 
 
 # ---------------------------------------------------------------- edits and deletions
-async def _edit(connection: AsyncConnection, event: MessageEdited, now: datetime) -> JournalOutcome:
+def _edit(connection: Connection, event: MessageEdited, now: datetime) -> JournalOutcome:
     """None also for an edit that changes no word (Discord sends one when a link's preview appears) and for
     one older than an edit already known. An edit that leaves no text is a deletion."""
-    turn = await _turn_of_message(connection, event.message_id)
+    turn = _turn_of_message(connection, event.message_id)
     if turn is None or (turn.edited_at is not None and event.edited_at < turn.edited_at):
         return None
     if not event.text.strip():
-        return await _remove(connection, [turn], {event.message_id}, now)
-    parts = await _parts(connection, turn)
+        return _remove(connection, [turn], {event.message_id}, now)
+    parts = _parts(connection, turn)
     if Part(event.message_id, event.text) in parts:
         return None
     text = event.text
     if parts:
-        text = await reword_part(connection, turn.id, event.message_id, event.text)
+        text = reword_part(connection, turn.id, event.message_id, event.text)
     if text == turn.text:
         return None
-    return await _reword(connection, turn.id, text, event.edited_at, now)
+    return _reword(connection, turn.id, text, event.edited_at, now)
 
 
-async def _delete(connection: AsyncConnection, event: MessagesDeleted, now: datetime) -> JournalOutcome:
-    known, _ = await _met_before(connection, event.message_ids)
-    await _bury(connection, event.place_id, set(event.message_ids) - known.keys(), now)
-    living = await turns_by_ids(connection, known.values(), LIVING)
-    return await _remove(connection, living, set(event.message_ids), now) if living else None
+def _delete(connection: Connection, event: MessagesDeleted, now: datetime) -> JournalOutcome:
+    known, _ = _met_before(connection, event.message_ids)
+    _bury(connection, event.place_id, set(event.message_ids) - known.keys(), now)
+    living = turns_by_ids(connection, known.values(), LIVING)
+    return _remove(connection, living, set(event.message_ids), now) if living else None
 
 
-async def _remove(
-    connection: AsyncConnection, found: Sequence[Turn], messages: set[int], now: datetime
-) -> Changed:
+def _remove(connection: Connection, found: Sequence[Turn], messages: set[int], now: datetime) -> Changed:
     """Turns lose these messages: a persona's turn keeps the words of its other messages, all others go."""
     gone: list[Turn] = []
     left: list[Changed] = []
     for turn in found:
-        rest = [part for part in await _parts(connection, turn) if part.message_id not in messages]
+        rest = [part for part in _parts(connection, turn) if part.message_id not in messages]
         if not rest:
             gone.append(turn)
             continue
         for message in messages & set(turn.message_ids):
-            await _lose_message(connection, turn.place_id, message, now)
-            await reword_part(connection, turn.id, message, "")
+            _lose_message(connection, turn.place_id, message, now)
+            reword_part(connection, turn.id, message, "")
         left.append(
-            await _reword(
-                connection, turn.id, "\n".join(part.text for part in rest), turn.edited_at or now, now
-            )
+            _reword(connection, turn.id, "\n".join(part.text for part in rest), turn.edited_at or now, now)
         )
-    memory_ids = await wipe_turns(connection, [turn.id for turn in gone], now) if gone else ()
-    wiped = await turns_by_ids(connection, [turn.id for turn in gone])
+    memory_ids = wipe_turns(connection, [turn.id for turn in gone], now) if gone else ()
+    wiped = turns_by_ids(connection, [turn.id for turn in gone])
     changed = [*wiped, *(turn for each in left for turn in each.turns)]
     return Changed(
         turns=tuple(sorted(changed, key=lambda turn: turn.id)),
@@ -174,11 +166,9 @@ async def _remove(
     )
 
 
-async def _reword(
-    connection: AsyncConnection, turn_id: int, text: str, edited_at: datetime, now: datetime
-) -> Changed:
-    memory_ids = await reword_turn(connection, Words(turn_id, text, edited_at), now)
-    changed = await turns_by_ids(connection, [turn_id])
+def _reword(connection: Connection, turn_id: int, text: str, edited_at: datetime, now: datetime) -> Changed:
+    memory_ids = reword_turn(connection, Words(turn_id, text, edited_at), now)
+    changed = turns_by_ids(connection, [turn_id])
     return Changed(
         turns=tuple(changed),
         removed=False,
@@ -187,32 +177,32 @@ async def _reword(
     )
 
 
-async def _turn_of_message(connection: AsyncConnection, message_id: int) -> Turn | None:
+def _turn_of_message(connection: Connection, message_id: int) -> Turn | None:
     which = sa.select(turn_messages.c.turn_id).where(turn_messages.c.message_id == message_id)
-    found = await connection.execute(SELECT_TURNS.where(turns.c.id == which.scalar_subquery(), LIVING))
+    found = connection.execute(SELECT_TURNS.where(turns.c.id == which.scalar_subquery(), LIVING))
     row = found.first()
     return None if row is None else turn_of(row)
 
 
-async def _parts(connection: AsyncConnection, turn: Turn) -> list[Part]:
+def _parts(connection: Connection, turn: Turn) -> list[Part]:
     """Only what a persona said may stand in several messages of known text."""
-    return [] if turn.persona_id is None else await parts_of(connection, turn.id)
+    return [] if turn.persona_id is None else parts_of(connection, turn.id)
 
 
-async def _lose_message(connection: AsyncConnection, place_id: int, message_id: int, now: datetime) -> None:
-    await connection.execute(sa.delete(turn_messages).where(turn_messages.c.message_id == message_id))
-    await _bury(connection, place_id, {message_id}, now)
+def _lose_message(connection: Connection, place_id: int, message_id: int, now: datetime) -> None:
+    connection.execute(sa.delete(turn_messages).where(turn_messages.c.message_id == message_id))
+    _bury(connection, place_id, {message_id}, now)
 
 
-async def _bury(connection: AsyncConnection, place_id: int, message_ids: set[int], now: datetime) -> None:
+def _bury(connection: Connection, place_id: int, message_ids: set[int], now: datetime) -> None:
     """Remembers deletions that came before their messages, so that a back-fill cannot bring those back."""
     if not message_ids:
         return
     live = sa.select(scenes.c.id).where(scenes.c.place_id == place_id, scenes.c.active)
-    if (await connection.execute(live)).first() is None:
+    if connection.execute(live).first() is None:
         return
-    await connection.execute(sa.delete(tombstones).where(tombstones.c.deleted_at < now - _TOMBSTONES_LAST))
-    await connection.execute(
+    connection.execute(sa.delete(tombstones).where(tombstones.c.deleted_at < now - _TOMBSTONES_LAST))
+    connection.execute(
         upsert(tombstones).on_conflict_do_nothing(),
         [{"message_id": message, "deleted_at": now} for message in sorted(message_ids)],
     )

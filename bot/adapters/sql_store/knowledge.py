@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import scratchpads
 from bot.adapters.sql_store.database import Database
@@ -40,7 +40,7 @@ class SqlKnowledge:
     ) -> list[KnownFact]:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> list[KnownFact]:
+        def work(connection: Connection) -> list[KnownFact]:
             ids: set[int] = set()
             for entity_id in sorted(set(entity_ids)):
                 which = (
@@ -52,16 +52,16 @@ class SqlKnowledge:
                 )
                 if present_only:
                     which = which.where(memories.c.superseded_by.is_(None))
-                ids.update((await connection.execute(which)).scalars())
-            return await _known(connection, ids)
+                ids.update(connection.execute(which).scalars())
+            return _known(connection, ids)
 
         return await self._database.read(work, snapshot=True)
 
     async def fact(self, memory_id: int) -> KnownFact | None:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> KnownFact | None:
-            return next(iter(await _known(connection, [memory_id])), None)
+        def work(connection: Connection) -> KnownFact | None:
+            return next(iter(_known(connection, [memory_id])), None)
 
         return await self._database.read(work, snapshot=True)
 
@@ -69,15 +69,15 @@ class SqlKnowledge:
         """See the port."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> Memory | None:
+        def work(connection: Connection) -> Memory | None:
             own = sa.and_(memories.c.id == memory_id, memories.c.turn_id.is_(None))
             anew = {"text": text, "indexed_by": None, "emotion": None, "emotion_source": None}
             changed = sa.update(memories).where(own).values(anew).returning(memories.c.space_id)
-            space_id = (await connection.execute(changed)).scalar()
+            space_id = connection.execute(changed).scalar()
             if space_id is None:
                 return None
-            await queue_erasures(connection, [(memory_id, int(space_id))], now)
-            return next(iter(await memories_by_ids(connection, [memory_id])), None)
+            queue_erasures(connection, [(memory_id, int(space_id))], now)
+            return next(iter(memories_by_ids(connection, [memory_id])), None)
 
         return await self._database.write(work)
 
@@ -93,7 +93,7 @@ class SqlKnowledge:
         """See the port."""
         answer = turns.alias("answers")
 
-        async def work(connection: AsyncConnection) -> dict[int, list[Vector]]:
+        def work(connection: Connection) -> dict[int, list[Vector]]:
             found: dict[int, list[Vector]] = {}
             for owner_id in sorted(set(owner_ids)):
                 which = (
@@ -111,7 +111,7 @@ class SqlKnowledge:
                     .order_by(turns.c.id.desc())
                     .limit(limit)
                 )
-                felt = (await connection.execute(which)).scalars().all()
+                felt = connection.execute(which).scalars().all()
                 if felt:
                     found[owner_id] = list(felt)[::-1]
             return found
@@ -125,15 +125,15 @@ class SqlKnowledge:
         now = self._database.now()
         later = sa.and_(turns.c.scene_id == before.scene_id, turns.c.covered_by > revision_id)
 
-        async def work(connection: AsyncConnection) -> Scratchpad | None:
-            found = await scratchpads.select_revisions(connection, before.scene_id, _REVISIONS)
+        def work(connection: Connection) -> Scratchpad | None:
+            found = scratchpads.select_revisions(connection, before.scene_id, _REVISIONS)
             old = next((one for one in found if one.revision_id == revision_id), None)
             if old is None:
                 return None
             new = scratchpads.Rewrite(old.lines, (), snapshots)
-            after = await scratchpads.rewrite(connection, before, new, now)
+            after = scratchpads.rewrite(connection, before, new, now)
             if after is not None:
-                await connection.execute(sa.update(turns).where(later).values(covered_by=None))
+                connection.execute(sa.update(turns).where(later).values(covered_by=None))
             return after
 
         return await self._database.write(work)
@@ -170,8 +170,8 @@ class SqlKnowledge:
         """See the port."""
         which = SELECT_TURNS.where(turns.c.answered_by == turn_id, ANSWERED, LIVING)
 
-        async def work(connection: AsyncConnection) -> list[Turn]:
-            return [turn_of(row) for row in await connection.execute(which.order_by(turns.c.id))]
+        def work(connection: Connection) -> list[Turn]:
+            return [turn_of(row) for row in connection.execute(which.order_by(turns.c.id))]
 
         return await self._database.read(work)
 
@@ -184,14 +184,14 @@ class SqlKnowledge:
         )
         later = SELECT_TURNS.where(here, turns.c.id > turn_id).order_by(turns.c.id).limit(after)
 
-        async def work(connection: AsyncConnection) -> list[Turn]:
-            found = [turn_of(row) for row in await connection.execute(earlier)][::-1]
-            return [*found, *(turn_of(row) for row in await connection.execute(later))]
+        def work(connection: Connection) -> list[Turn]:
+            found = [turn_of(row) for row in connection.execute(earlier)][::-1]
+            return [*found, *(turn_of(row) for row in connection.execute(later))]
 
         return await self._database.read(work, snapshot=True)
 
 
-async def _known(connection: AsyncConnection, memory_ids: Collection[int]) -> list[KnownFact]:
-    about = await entities_of(connection, memory_ids)
-    found = await memories_by_ids(connection, about.keys())
+def _known(connection: Connection, memory_ids: Collection[int]) -> list[KnownFact]:
+    about = entities_of(connection, memory_ids)
+    found = memories_by_ids(connection, about.keys())
     return [KnownFact(memory, about[memory.id]) for memory in found]

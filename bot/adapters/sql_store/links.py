@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.trust_tables import place_links
@@ -42,16 +42,16 @@ class SqlLinks:
         return await self._select(place_links.c.space_id == space_id)
 
     async def _change(self, statement: sa.Executable) -> bool:
-        async def work(connection: AsyncConnection) -> bool:
-            return bool((await connection.execute(statement)).rowcount > 0)
+        def work(connection: Connection) -> bool:
+            return bool(connection.execute(statement).rowcount > 0)
 
         return await self._database.write(work)
 
     async def _select(self, which: sa.ColumnElement[bool]) -> list[Link]:
         order = place_links.c.created_at, place_links.c.source_id
 
-        async def work(connection: AsyncConnection) -> list[Link]:
-            found = await connection.execute(sa.select(place_links).where(which).order_by(*order))
+        def work(connection: Connection) -> list[Link]:
+            found = connection.execute(sa.select(place_links).where(which).order_by(*order))
             return [Link(**row._mapping) for row in found]
 
         return await self._database.read(work)

@@ -7,8 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Table, text
-from sqlalchemy.engine import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection, Row
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import BigKey, UtcDateTime
@@ -45,11 +44,11 @@ class SqlLore:
         """See the port."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> list[LoreRow]:
+        def work(connection: Connection) -> list[LoreRow]:
             made = []
             for row in rows:
                 insert = sa.insert(lore_entries).values(**_values(row), created_at=now)
-                made.append(_row_of((await connection.execute(insert.returning(lore_entries))).one()))
+                made.append(_row_of(connection.execute(insert.returning(lore_entries)).one()))
             return made
 
         return await self._database.write(work)
@@ -63,8 +62,8 @@ class SqlLore:
             .returning(lore_entries)
         )
 
-        async def work(connection: AsyncConnection) -> LoreRow | None:
-            found = (await connection.execute(change)).first()
+        def work(connection: Connection) -> LoreRow | None:
+            found = connection.execute(change).first()
             return None if found is None else _row_of(found)
 
         return await self._database.write(work)
@@ -86,19 +85,19 @@ class SqlLore:
     async def remove(self, space_id: int, ids: Collection[int]) -> int:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> int:
+        def work(connection: Connection) -> int:
             gone = 0
             for some in portions(ids):
                 which = sa.and_(lore_entries.c.space_id == space_id, lore_entries.c.id.in_(some))
-                found = await connection.execute(sa.delete(lore_entries).where(which))
+                found = connection.execute(sa.delete(lore_entries).where(which))
                 gone += found.rowcount
             return gone
 
         return await self._database.write(work)
 
     async def _select(self, which: sa.ColumnElement[bool]) -> list[LoreRow]:
-        async def work(connection: AsyncConnection) -> list[LoreRow]:
-            found = await connection.execute(sa.select(lore_entries).where(which).order_by(lore_entries.c.id))
+        def work(connection: Connection) -> list[LoreRow]:
+            found = connection.execute(sa.select(lore_entries).where(which).order_by(lore_entries.c.id))
             return [_row_of(row) for row in found]
 
         return await self._database.read(work)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.native_memory import return_free_memory
 from bot.adapters.sql_store.batches import portions
@@ -68,11 +68,11 @@ class SqlMemories:
     async def of_turns(self, turn_ids: Collection[int]) -> dict[int, int]:
         """Turn id to the id of the memory made with it; turns that are gone are left out."""
 
-        async def work(connection: AsyncConnection) -> dict[int, int]:
+        def work(connection: Connection) -> dict[int, int]:
             found: dict[int, int] = {}
             for some in portions(turn_ids):
                 which = sa.select(memories.c.turn_id, memories.c.id).where(memories.c.turn_id.in_(some))
-                found.update((turn, memory) for turn, memory in await connection.execute(which))
+                found.update((turn, memory) for turn, memory in connection.execute(which))
             return found
 
         return await self._database.read(work)
@@ -80,21 +80,19 @@ class SqlMemories:
     async def replaced_facts(self, turn_ids: Collection[int]) -> dict[int, list[Memory]]:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> dict[int, list[Memory]]:
+        def work(connection: Connection) -> dict[int, list[Memory]]:
             ended: set[int] = set()
             for some in portions(turn_ids):
                 which = _FACTS.where(
                     memory_sources.c.turn_id.in_(some), memories.c.superseded_by.is_not(None)
                 )
-                ended.update(row.turn_id for row in await connection.execute(which))
+                ended.update(row.turn_id for row in connection.execute(which))
             made: dict[int, list[int]] = {}
             for some in portions(ended):
-                for turn_id, fact_id in await connection.execute(
-                    _FACTS.where(memory_sources.c.turn_id.in_(some))
-                ):
+                for turn_id, fact_id in connection.execute(_FACTS.where(memory_sources.c.turn_id.in_(some))):
                     made.setdefault(turn_id, []).append(fact_id)
             ids = {fact_id for facts in made.values() for fact_id in facts}
-            facts = {fact.id: fact for fact in await memories_by_ids(connection, ids)}
+            facts = {fact.id: fact for fact in memories_by_ids(connection, ids)}
             return {turn_id: [facts[fact_id] for fact_id in found] for turn_id, found in made.items()}
 
         return await self._database.read(work, snapshot=True)
@@ -103,8 +101,8 @@ class SqlMemories:
         """Ids of the sets of witnesses that this persona belongs to, ascending."""
         which = sa.select(audience_members.c.audience_id).where(audience_members.c.persona_id == persona_id)
 
-        async def work(connection: AsyncConnection) -> tuple[int, ...]:
-            return tuple((await connection.execute(which.order_by(audience_members.c.audience_id))).scalars())
+        def work(connection: Connection) -> tuple[int, ...]:
+            return tuple(connection.execute(which.order_by(audience_members.c.audience_id)).scalars())
 
         return await self._database.read(work)
 
@@ -113,8 +111,8 @@ class SqlMemories:
         made = sa.exists().where(memories.c.story_id == story_id, memories.c.audience_id == audiences.c.id)
         which = sa.select(audiences.c.id).where(made).order_by(audiences.c.id)
 
-        async def work(connection: AsyncConnection) -> tuple[int, ...]:
-            return tuple((await connection.execute(which)).scalars())
+        def work(connection: Connection) -> tuple[int, ...]:
+            return tuple(connection.execute(which).scalars())
 
         return await self._database.read(work)
 
@@ -124,9 +122,9 @@ class SqlMemories:
         """See the port. Stores them in order. ValueError for kind `turn`."""
         read = dict(made_of or {})
 
-        async def work(connection: AsyncConnection) -> list[Memory]:
-            now = {memory.id: memory.text for memory in await memories_by_ids(connection, read)}
-            return await insert_memories(connection, drafts) if now == read else []
+        def work(connection: Connection) -> list[Memory]:
+            now = {memory.id: memory.text for memory in memories_by_ids(connection, read)}
+            return insert_memories(connection, drafts) if now == read else []
 
         return await self._database.write(work)
 
@@ -139,22 +137,22 @@ class SqlMemories:
     async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
         """See the port. A memory whose old key must still be erased comes only after that."""
 
-        async def work(connection: AsyncConnection) -> list[Memory]:
+        def work(connection: Connection) -> list[Memory]:
             waiting: set[int] = set()
             for condition, age in _not_indexed_by(encoder_id):
                 some = sa.select(memories.c.id).where(condition, memories.c.id.not_in(_LEAVING))
-                waiting.update((await connection.execute(some.order_by(age).limit(limit))).scalars())
-            return await memories_by_ids(connection, sorted(waiting)[:limit])
+                waiting.update(connection.execute(some.order_by(age).limit(limit)).scalars())
+            return memories_by_ids(connection, sorted(waiting)[:limit])
 
         return await self._database.read(work, snapshot=True)
 
     async def count_to_index(self, encoder_id: str) -> int:
         """How many memories this encoder has not indexed yet."""
 
-        async def work(connection: AsyncConnection) -> int:
+        def work(connection: Connection) -> int:
             count = 0
             for condition, _ in _not_indexed_by(encoder_id):
-                found = await connection.execute(sa.select(sa.func.count(memories.c.id)).where(condition))
+                found = connection.execute(sa.select(sa.func.count(memories.c.id)).where(condition))
                 count += int(found.scalar_one())
             return count
 
@@ -170,17 +168,17 @@ class SqlMemories:
         """See the port (`emotions` by memory id; a head's numbers give way to any other source's). Memories
         edited since they were handed out stay unmarked."""
 
-        async def work(connection: AsyncConnection) -> None:
-            now = await select_triggers(connection, memory_ids) if triggers is not None else {}
+        def work(connection: Connection) -> None:
+            now = select_triggers(connection, memory_ids) if triggers is not None else {}
             known = triggers or {}
             for some in portions(each for each in memory_ids if now.get(each) == known.get(each)):
                 which = sa.and_(memories.c.id.in_(some), memories.c.id.not_in(_LEAVING))
-                await connection.execute(sa.update(memories).where(which).values(indexed_by=encoder_id))
+                connection.execute(sa.update(memories).where(which).values(indexed_by=encoder_id))
             worse = sa.or_(memories.c.emotion.is_(None), memories.c.emotion_source.like(_HEADS))
             rows = _emotion_rows(emotions)
             if rows:
                 which = sa.and_(memories.c.id == sa.bindparam("which"), memories.c.id.not_in(_LEAVING), worse)
-                await connection.execute(_set_emotion(which), rows)
+                connection.execute(_set_emotion(which), rows)
 
         await self._database.write(work)
 
@@ -192,15 +190,15 @@ class SqlMemories:
             turns, memories, memories.c.turn_id == turns.c.id
         )
 
-        async def work(connection: AsyncConnection) -> dict[int, int]:
+        def work(connection: Connection) -> dict[int, int]:
             found: dict[int, int] = {}
             for some in portions(emotions):
-                for turn in await connection.execute(which.where(turns.c.id.in_(some))):
+                for turn in connection.execute(which.where(turns.c.id.in_(some))):
                     if said is None or said.get(turn.id) == turn.text:
                         found[turn.id] = turn.memory_id
             rows = _emotion_rows({turn: emotions[turn] for turn in found})
             if rows:
-                await connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
+                connection.execute(_set_emotion(memories.c.turn_id == sa.bindparam("which")), rows)
             return found
 
         return await self._database.write(work) if emotions else {}
@@ -218,8 +216,8 @@ class SqlMemories:
             .limit(limit)
         )
 
-        async def work(connection: AsyncConnection) -> list[tuple[int, int]]:
-            return [(space, memory) for space, memory in await connection.execute(which)]
+        def work(connection: Connection) -> list[tuple[int, int]]:
+            return [(space, memory) for space, memory in connection.execute(which)]
 
         return await self._database.read(work)
 
@@ -227,10 +225,10 @@ class SqlMemories:
         """The keys left the index; their bytes now wait for a rewrite."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> None:
+        def work(connection: Connection) -> None:
             for some in portions(memory_ids):
                 which = sa.and_(erasures.c.memory_id.in_(some), erasures.c.erased_at.is_(None))
-                await connection.execute(sa.update(erasures).where(which).values(erased_at=now))
+                connection.execute(sa.update(erasures).where(which).values(erased_at=now))
 
         await self._database.write(work)
 
@@ -244,8 +242,8 @@ class SqlMemories:
             .order_by(since)
         )
 
-        async def work(connection: AsyncConnection) -> list[tuple[int, datetime]]:
-            return [(space, time) for space, time in await connection.execute(which)]
+        def work(connection: Connection) -> list[tuple[int, datetime]]:
+            return [(space, time) for space, time in connection.execute(which)]
 
         return await self._database.read(work)
 
@@ -253,18 +251,18 @@ class SqlMemories:
         """The table was written anew as it stood at `before`: removals erased until then are done."""
         done = sa.and_(erasures.c.space_id == space_id, erasures.c.erased_at <= before)
 
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(sa.delete(erasures).where(done))
+        def work(connection: Connection) -> None:
+            connection.execute(sa.delete(erasures).where(done))
 
         await self._database.write(work)
 
     async def restart_index(self) -> int:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> int:
+        def work(connection: Connection) -> int:
             marked = memories.c.indexed_by.is_not(None)
-            await connection.execute(sa.update(memories).where(marked).values(indexed_by=None))
-            return int((await connection.execute(sa.select(sa.func.count(memories.c.id)))).scalar_one())
+            connection.execute(sa.update(memories).where(marked).values(indexed_by=None))
+            return int(connection.execute(sa.select(sa.func.count(memories.c.id))).scalar_one())
 
         return await self._database.write(work)
 

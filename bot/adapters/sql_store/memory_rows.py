@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.audiences import audience_ids, members_key, read_key
 from bot.adapters.sql_store.batches import portions
@@ -40,54 +40,54 @@ SELECT_MEMORIES = sa.select(
 ).select_from(memories.join(audiences).outerjoin(turns, turns.c.id == memories.c.turn_id))
 
 
-async def select_memories(connection: AsyncConnection, statement: sa.Select[Any]) -> list[Memory]:
+def select_memories(connection: Connection, statement: sa.Select[Any]) -> list[Memory]:
     """The memories of a `SELECT_MEMORIES`, in its order. Call it in a snapshot."""
-    rows = (await connection.execute(statement)).all()
+    rows = connection.execute(statement).all()
     made = [row.id for row in rows if row.turn_id is None]
-    sources = await _beside(connection, memory_sources, memory_sources.c.turn_id, made)
-    owners = await _beside(connection, memory_owners, memory_owners.c.owner_id, made)
+    sources = _beside(connection, memory_sources, memory_sources.c.turn_id, made)
+    owners = _beside(connection, memory_owners, memory_owners.c.owner_id, made)
     return [_memory_of(row, sources, owners) for row in rows]
 
 
-async def memories_by_ids(connection: AsyncConnection, memory_ids: Collection[int]) -> list[Memory]:
+def memories_by_ids(connection: Connection, memory_ids: Collection[int]) -> list[Memory]:
     """Ascending by id; those that are gone are left out. Call it in a snapshot."""
     found: list[Memory] = []
     for some in portions(memory_ids):
         which = SELECT_MEMORIES.where(memories.c.id.in_(some)).order_by(memories.c.id)
-        found.extend(await select_memories(connection, which))
+        found.extend(select_memories(connection, which))
     return found
 
 
-async def insert_memories(connection: AsyncConnection, drafts: Sequence[MemoryDraft]) -> list[Memory]:
+def insert_memories(connection: Connection, drafts: Sequence[MemoryDraft]) -> list[Memory]:
     """Stores memories of all kinds but `turn` (ValueError), with sources and owners; ids grow in order."""
     if any(draft.kind is MemoryKind.TURN for draft in drafts):
         raise ValueError("a turn's memory is made together with its turn")
     if not drafts:
         return []
-    audience = await audience_ids(connection, [draft.witnesses for draft in drafts])
+    audience = audience_ids(connection, [draft.witnesses for draft in drafts])
     rows = [_row(draft, audience[members_key(draft.witnesses)]) for draft in drafts]
     insert = sa.insert(memories).returning(memories.c.id, sort_by_parameter_order=True)
-    ids = (await connection.execute(insert, rows)).scalars().all()
+    ids = connection.execute(insert, rows).scalars().all()
     stored = [
         _stored(draft, id_, row["audience_id"]) for draft, id_, row in zip(drafts, ids, rows, strict=True)
     ]
     sources = [{"memory_id": made.id, "turn_id": turn} for made in stored for turn in made.sources]
     if sources:
-        await connection.execute(sa.insert(memory_sources), sources)
+        connection.execute(sa.insert(memory_sources), sources)
     owners = [{"memory_id": made.id, "owner_id": owner} for made in stored for owner in made.owner_ids]
     if owners:
-        await connection.execute(sa.insert(memory_owners), owners)
-    await link_facts(connection, drafts, stored)
+        connection.execute(sa.insert(memory_owners), owners)
+    link_facts(connection, drafts, stored)
     return stored
 
 
-async def _beside(
-    connection: AsyncConnection, table: sa.Table, value: sa.Column[Any], memory_ids: Collection[int]
+def _beside(
+    connection: Connection, table: sa.Table, value: sa.Column[Any], memory_ids: Collection[int]
 ) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     for some in portions(memory_ids):
         which = sa.select(table.c.memory_id, value).where(table.c.memory_id.in_(some)).order_by(value)
-        for memory_id, other in await connection.execute(which):
+        for memory_id, other in connection.execute(which):
             found[memory_id] = (*found.get(memory_id, ()), other)
     return found
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Collection
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.tables import moods, personas, turns
 from bot.core.mood import from_json, to_json
 from bot.core.mood_steps import without
 
 
-async def take_back_feelings(connection: AsyncConnection, turn_ids: Collection[int]) -> None:
+def take_back_feelings(connection: Connection, turn_ids: Collection[int]) -> None:
     """The moods of the turns' scenes become what they would have been without these turns, as far back as a
     mood knows its steps. One that cannot be read stays as it is."""
     scenes = sa.select(turns.c.scene_id).where(turns.c.id.in_(turn_ids))
@@ -22,7 +22,7 @@ async def take_back_feelings(connection: AsyncConnection, turn_ids: Collection[i
         .join_from(moods, personas)
         .where(moods.c.scene_id.in_(scenes))
     )
-    for row in (await connection.execute(which)).all():
+    for row in connection.execute(which).all():
         try:
             mood = from_json(json.loads(row.mood))
         except ValueError:
@@ -30,4 +30,4 @@ async def take_back_feelings(connection: AsyncConnection, turn_ids: Collection[i
         left = without(mood, turn_ids, temperament=row.temperament)
         if left is not mood:
             own = sa.and_(moods.c.scene_id == row.scene_id, moods.c.persona_id == row.persona_id)
-            await connection.execute(sa.update(moods).where(own).values(mood=json.dumps(to_json(left))))
+            connection.execute(sa.update(moods).where(own).values(mood=json.dumps(to_json(left))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.forgetting import queue_erasures
@@ -31,19 +31,19 @@ class SqlPasts:
         """See the port."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> Past:
-            return await _found(connection, persona.id) or await _made(connection, persona, now)
+        def work(connection: Connection) -> Past:
+            return _found(connection, persona.id) or _made(connection, persona, now)
 
         return await self._database.write(work)
 
 
-async def drop_past(connection: AsyncConnection, persona_id: int, now: datetime) -> None:
+def drop_past(connection: Connection, persona_id: int, now: datetime) -> None:
     """Removes a persona's past, with its keys."""
     place_id = _place_id(persona_id)
     which = sa.select(memories.c.id, memories.c.space_id).where(memories.c.place_id == place_id)
-    keys = [(row.id, row.space_id) for row in await connection.execute(which)]
-    await connection.execute(sa.delete(places).where(places.c.id == place_id))
-    await queue_erasures(connection, keys, now)
+    keys = [(row.id, row.space_id) for row in connection.execute(which)]
+    connection.execute(sa.delete(places).where(places.c.id == place_id))
+    queue_erasures(connection, keys, now)
 
 
 def _place_id(persona_id: int) -> int:
@@ -51,21 +51,21 @@ def _place_id(persona_id: int) -> int:
     return -persona_id
 
 
-async def _found(connection: AsyncConnection, persona_id: int) -> Past | None:
+def _found(connection: Connection, persona_id: int) -> Past | None:
     which = sa.select(scenes.c.id, scenes.c.story_id, scenes.c.space_id, scenes.c.place_id)
-    row = (await connection.execute(which.where(scenes.c.place_id == _place_id(persona_id)))).first()
+    row = connection.execute(which.where(scenes.c.place_id == _place_id(persona_id))).first()
     return None if row is None else Past(persona_id, row.space_id, row.place_id, row.story_id, row.id)
 
 
-async def _made(connection: AsyncConnection, persona: Persona, now: datetime) -> Past:
+def _made(connection: Connection, persona: Persona, now: datetime) -> Past:
     place_id = _place_id(persona.id)
-    await connection.execute(
+    connection.execute(
         sa.insert(places).values(
             id=place_id, guild_id=persona.space_id, space_id=persona.space_id, seen_until=0, name=_NAME
         )
     )
     story = sa.insert(stories).values(place_id=place_id, name=_NAME, folded_name=fold(_NAME))
-    story_id = int((await connection.execute(story.returning(stories.c.id))).scalar_one())
+    story_id = int(connection.execute(story.returning(stories.c.id)).scalar_one())
     scene = sa.insert(scenes).values(
         space_id=persona.space_id,
         place_id=place_id,
@@ -75,5 +75,5 @@ async def _made(connection: AsyncConnection, persona: Persona, now: datetime) ->
         started_at=now,
         name=_NAME,
     )
-    scene_id = int((await connection.execute(scene.returning(scenes.c.id))).scalar_one())
+    scene_id = int(connection.execute(scene.returning(scenes.c.id)).scalar_one())
     return Past(persona.id, persona.space_id, place_id, story_id, scene_id)

@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
+from sqlalchemy.engine import Connection, Row
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.pasts import drop_past
@@ -35,13 +34,13 @@ class SqlPersonas:
     async def create(self, persona: Persona) -> Persona:
         """See the port. The revision starts at 1."""
 
-        async def work(connection: AsyncConnection) -> Persona:
+        def work(connection: Connection) -> Persona:
             insert = sa.insert(personas).values(**_row(persona), revision=1).returning(personas.c.id)
             try:
-                persona_id = int((await connection.execute(insert)).scalar_one())
+                persona_id = int(connection.execute(insert).scalar_one())
             except IntegrityError as error:
                 raise _name_taken(persona) from error
-            return await _existing(connection, persona_id)
+            return _existing(connection, persona_id)
 
         return await self._database.write(work)
 
@@ -54,9 +53,9 @@ class SqlPersonas:
         """The persona, its past, history, samples and moods; it leaves every cast. What it said stays."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> None:
-            await drop_past(connection, persona_id, now)
-            await connection.execute(sa.delete(personas).where(personas.c.id == persona_id))
+        def work(connection: Connection) -> None:
+            drop_past(connection, persona_id, now)
+            connection.execute(sa.delete(personas).where(personas.c.id == persona_id))
 
         await self._database.write(work)
 
@@ -81,10 +80,10 @@ class SqlPersonas:
     async def approve(self, persona_id: int) -> Persona:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> Persona:
+        def work(connection: Connection) -> Persona:
             change = sa.update(personas).where(personas.c.id == persona_id).values(approved=True)
-            await connection.execute(change)
-            return await _existing(connection, persona_id)
+            connection.execute(change)
+            return _existing(connection, persona_id)
 
         return await self._database.write(work)
 
@@ -107,9 +106,9 @@ class SqlPersonas:
         former = sa.select(persona_revisions.c.avatar).where(since).order_by(persona_revisions.c.revision)
         present = sa.select(personas.c.avatar).where(personas.c.id == persona_id)
 
-        async def work(connection: AsyncConnection) -> bytes | None:
-            kept = (await connection.execute(former.limit(1))).first()
-            picture: bytes | None = kept[0] if kept else (await connection.execute(present)).scalar()
+        def work(connection: Connection) -> bytes | None:
+            kept = connection.execute(former.limit(1)).first()
+            picture: bytes | None = kept[0] if kept else connection.execute(present).scalar()
             return picture
 
         return await self._database.read(work)
@@ -117,12 +116,12 @@ class SqlPersonas:
     async def keep_archive(self, persona_id: int, archive: bytes | None) -> None:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> None:
+        def work(connection: Connection) -> None:
             which = persona_archives.c.persona_id == persona_id
-            await connection.execute(sa.delete(persona_archives).where(which))
+            connection.execute(sa.delete(persona_archives).where(which))
             if archive is not None:
                 new = sa.insert(persona_archives).values(persona_id=persona_id, archive=archive)
-                await connection.execute(new)
+                connection.execute(new)
 
         await self._database.write(work)
 
@@ -130,8 +129,8 @@ class SqlPersonas:
         """See the port."""
         which = sa.select(persona_archives.c.archive).where(persona_archives.c.persona_id == persona_id)
 
-        async def work(connection: AsyncConnection) -> bytes | None:
-            return (await connection.execute(which)).scalar()
+        def work(connection: Connection) -> bytes | None:
+            return connection.execute(which).scalar()
 
         return await self._database.read(work)
 
@@ -144,8 +143,8 @@ class SqlPersonas:
             .where(style_samples.c.persona_id == persona_id)
         )
 
-        async def work(connection: AsyncConnection) -> list[StyleSample]:
-            found = await connection.execute(which.order_by(style_samples.c.id))
+        def work(connection: Connection) -> list[StyleSample]:
+            found = connection.execute(which.order_by(style_samples.c.id))
             return [StyleSample(**row._mapping) for row in found]
 
         return await self._database.read(work)
@@ -177,31 +176,29 @@ class SqlPersonas:
         shown = [column for column in persona_revisions.c if column.name != "avatar"]
         newest = sa.select(*shown).where(which).order_by(persona_revisions.c.revision.desc())
 
-        async def work(connection: AsyncConnection) -> list[PersonaRevision]:
-            return [PersonaRevision(**row._mapping) for row in await connection.execute(newest.limit(limit))]
+        def work(connection: Connection) -> list[PersonaRevision]:
+            return [PersonaRevision(**row._mapping) for row in connection.execute(newest.limit(limit))]
 
         return await self._database.read(work)
 
     async def _select(self, which: sa.ColumnElement[bool]) -> list[Persona]:
-        async def work(connection: AsyncConnection) -> list[Persona]:
-            found = await connection.execute(
-                sa.select(personas).where(which).order_by(personas.c.folded_name)
-            )
+        def work(connection: Connection) -> list[Persona]:
+            found = connection.execute(sa.select(personas).where(which).order_by(personas.c.folded_name))
             return [persona_of(row) for row in found]
 
         return await self._database.read(work)
 
     async def _execute(self, statement: sa.Executable) -> None:
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(statement)
+        def work(connection: Connection) -> None:
+            connection.execute(statement)
 
         await self._database.write(work)
 
 
-async def _update(connection: AsyncConnection, persona: Persona, now: datetime) -> Persona:
-    former = await _existing(connection, persona.id)
+def _update(connection: Connection, persona: Persona, now: datetime) -> Persona:
+    former = _existing(connection, persona.id)
     replaced = former.avatar != persona.avatar
-    await connection.execute(
+    connection.execute(
         sa.insert(persona_revisions).values(
             persona_id=former.id,
             revision=former.revision,
@@ -214,14 +211,14 @@ async def _update(connection: AsyncConnection, persona: Persona, now: datetime) 
     )
     values = {**_row(persona), "revision": former.revision + 1}
     try:
-        await connection.execute(sa.update(personas).where(personas.c.id == persona.id).values(**values))
+        connection.execute(sa.update(personas).where(personas.c.id == persona.id).values(**values))
     except IntegrityError as error:
         raise _name_taken(persona) from error
-    return await _existing(connection, persona.id)
+    return _existing(connection, persona.id)
 
 
-async def _existing(connection: AsyncConnection, persona_id: int) -> Persona:
-    row = (await connection.execute(sa.select(personas).where(personas.c.id == persona_id))).first()
+def _existing(connection: Connection, persona_id: int) -> Persona:
+    row = connection.execute(sa.select(personas).where(personas.c.id == persona_id)).first()
     if row is None:
         raise StorageError(f"Persona {persona_id} is not in the database.")
     return persona_of(row)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.audiences import read_key
 from bot.adapters.sql_store.personas import persona_of
@@ -85,22 +85,20 @@ _OWING: Final = (
 )
 
 
-async def read_place(
-    connection: AsyncConnection, place_id: int, *, most: int, since: datetime
-) -> PlaceRecord | None:
+def read_place(connection: Connection, place_id: int, *, most: int, since: datetime) -> PlaceRecord | None:
     """What `SceneStore.record` promises. Call it in a snapshot."""
-    row = (await connection.execute(_ACTIVE, {"place_id": place_id})).first()
+    row = connection.execute(_ACTIVE, {"place_id": place_id}).first()
     if row is None:
         return None
     scene = {"scene_id": row.id}
-    cast = (await connection.execute(_CAST, scene)).all()
-    named = await connection.execute(_ALIASES, scene)
-    felt = await connection.execute(_MOODS, scene)
-    speakers = await connection.execute(_SPEAKERS, scene)
-    newest = (await connection.execute(_NEWEST, {**scene, "most": most})).all()
-    unanswered = await connection.execute(_UNANSWERED, {**scene, "since": since})
-    scratchpad = await newest_scratchpad(connection, row.id)
-    witnesses = await connection.execute(_WITNESSES, {"revision_id": scratchpad.revision_id})
+    cast = connection.execute(_CAST, scene).all()
+    named = connection.execute(_ALIASES, scene)
+    felt = connection.execute(_MOODS, scene)
+    speakers = connection.execute(_SPEAKERS, scene)
+    newest = connection.execute(_NEWEST, {**scene, "most": most}).all()
+    unanswered = connection.execute(_UNANSWERED, {**scene, "since": since})
+    scratchpad = newest_scratchpad(connection, row.id)
+    witnesses = connection.execute(_WITNESSES, {"revision_id": scratchpad.revision_id})
     return PlaceRecord(
         scene=scene_of(row, tuple(one.id for one in cast)),
         personas=tuple(persona_of(one) for one in cast),
@@ -116,6 +114,6 @@ async def read_place(
     )
 
 
-async def select_owing(connection: AsyncConnection, since: datetime) -> list[int]:
+def select_owing(connection: Connection, since: datetime) -> list[int]:
     """The places where `read_place` would find unanswered turns, unless they pause."""
-    return list((await connection.execute(_OWING, {"since": since})).scalars())
+    return list(connection.execute(_OWING, {"since": since}).scalars())

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import erasing
 from bot.adapters.sql_store.batches import portions
@@ -40,8 +40,8 @@ class SqlPrivacy:
     async def owned(self, member_id: int) -> Owned:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> Owned:
-            return await _counted(connection, await rows_of(connection, member_id))
+        def work(connection: Connection) -> Owned:
+            return _counted(connection, rows_of(connection, member_id))
 
         return await self._database.read(work, snapshot=True)
 
@@ -51,13 +51,13 @@ class SqlPrivacy:
         """See the port."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> Erased:
-            found = await rows_of(connection, member_id, space_id)
+        def work(connection: Connection) -> Erased:
+            found = rows_of(connection, member_id, space_id)
             if unremembered:
                 answers = sa.select(turns.c.id).where(turns.c.unremembered)
-                found.reply_ids.update((await connection.execute(answers)).scalars())
-            erased = await erasing.erase_rows(connection, member_id, found, now)
-            await _set_applied(connection, number)
+                found.reply_ids.update(connection.execute(answers).scalars())
+            erased = erasing.erase_rows(connection, member_id, found, now)
+            _set_applied(connection, number)
             return erased
 
         return await self._database.write(work)
@@ -65,13 +65,13 @@ class SqlPrivacy:
     async def erase_space(self, space_id: int, *, number: int) -> Erased:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> Erased:
+        def work(connection: Connection) -> Erased:
             inside = sa.select(places.c.id).where(places.c.space_id == space_id)
-            place_ids = tuple((await connection.execute(inside)).scalars())
+            place_ids = tuple(connection.execute(inside).scalars())
             count = sa.select(sa.func.count()).where(turns.c.space_id == space_id)
-            said = int((await connection.execute(count)).scalar_one())
-            await erasing.drop_space(connection, space_id)
-            await _set_applied(connection, number)
+            said = int(connection.execute(count).scalar_one())
+            erasing.drop_space(connection, space_id)
+            _set_applied(connection, number)
             return Erased(turns=said, dropped_spaces=(space_id,), dropped_places=place_ids)
 
         return await self._database.write(work)
@@ -98,8 +98,8 @@ class SqlPrivacy:
         """See the port; 0 for a database that never followed one."""
         which = sa.select(counters.c.number).where(counters.c.name == _APPLIED)
 
-        async def work(connection: AsyncConnection) -> int:
-            return int((await connection.execute(which)).scalar() or 0)
+        def work(connection: Connection) -> int:
+            return int(connection.execute(which).scalar() or 0)
 
         return await self._database.read(work)
 
@@ -128,37 +128,37 @@ class SqlPrivacy:
     async def export(self, member_id: int) -> Export:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> Export:
-            return await export_member(connection, member_id, await rows_of(connection, member_id))
+        def work(connection: Connection) -> Export:
+            return export_member(connection, member_id, rows_of(connection, member_id))
 
         return await self._database.read(work, snapshot=True)
 
     async def _distinct(self, columns: Collection[sa.Column[int]]) -> list[int]:
         which = sa.union(*(sa.select(column.label("id")).where(column != 0) for column in columns))
 
-        async def work(connection: AsyncConnection) -> list[int]:
-            return sorted((await connection.execute(which)).scalars())
+        def work(connection: Connection) -> list[int]:
+            return sorted(connection.execute(which).scalars())
 
         return await self._database.read(work)
 
 
-async def _set_applied(connection: AsyncConnection, number: int) -> None:
+def _set_applied(connection: Connection, number: int) -> None:
     if number <= 0:
         return
     insert = upsert(counters).values(name=_APPLIED, number=number)
     newer = sa.func.max(counters.c.number, number)
-    await connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"number": newer}))
+    connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"number": newer}))
 
 
-async def _counted(connection: AsyncConnection, found: MemberRows) -> Owned:
+def _counted(connection: Connection, found: MemberRows) -> Owned:
     own = 0
     for some in portions(found.turn_ids):
         living = sa.select(sa.func.count()).where(turns.c.id.in_(some), turns.c.deleted_at.is_(None))
-        own += int((await connection.execute(living)).scalar_one())
+        own += int(connection.execute(living).scalar_one())
     learned = 0
     for some in portions(found.memory_ids):
         made = sa.select(sa.func.count()).where(memories.c.id.in_(some), memories.c.turn_id.is_(None))
-        learned += int((await connection.execute(made)).scalar_one())
+        learned += int(connection.execute(made).scalar_one())
     return Owned(
         turns=own,
         replies=len(found.reply_ids),

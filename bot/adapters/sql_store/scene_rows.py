@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection, Row
 
 from bot.adapters.sql_store.tables import aliases, cast_members, places, scenes, stories
 from bot.core.names import fold
@@ -18,10 +17,10 @@ Condition = sa.ColumnElement[bool]
 _COLUMNS = tuple(scenes.c.keys())
 
 
-async def select_scenes(connection: AsyncConnection, which: Condition) -> list[Scene]:
+def select_scenes(connection: Connection, which: Condition) -> list[Scene]:
     """Scenes with their casts, newest first."""
-    rows = (await connection.execute(sa.select(scenes).where(which).order_by(scenes.c.id.desc()))).all()
-    joined = await connection.execute(
+    rows = connection.execute(sa.select(scenes).where(which).order_by(scenes.c.id.desc())).all()
+    joined = connection.execute(
         sa.select(cast_members.c.scene_id, cast_members.c.persona_id)
         .join_from(cast_members, scenes)
         .where(which)
@@ -38,83 +37,83 @@ def scene_of(row: Row[Any], cast: tuple[int, ...]) -> Scene:
     return Scene(**{name: row._mapping[name] for name in _COLUMNS}, cast=cast)
 
 
-async def scene_by_id(connection: AsyncConnection, scene_id: int) -> Scene:
+def scene_by_id(connection: Connection, scene_id: int) -> Scene:
     """The scene; StorageError when there is none of this id."""
-    found = await select_scenes(connection, scenes.c.id == scene_id)
+    found = select_scenes(connection, scenes.c.id == scene_id)
     if not found:
         raise StorageError(f"Scene {scene_id} is not in the database.")
     return found[0]
 
 
-async def select_aliases(connection: AsyncConnection, which: Condition) -> list[Alias]:
+def select_aliases(connection: Connection, which: Condition) -> list[Alias]:
     """Aliases, by name."""
-    found = await connection.execute(
+    found = connection.execute(
         sa.select(aliases).join_from(aliases, scenes).where(which).order_by(aliases.c.name)
     )
     return [Alias(**row._mapping) for row in found]
 
 
-async def select_live(connection: AsyncConnection) -> list[tuple[Place, LiveScene]]:
+def select_live(connection: Connection) -> list[tuple[Place, LiveScene]]:
     """Every place with an active scene."""
-    active = await select_scenes(connection, scenes.c.active)
+    active = select_scenes(connection, scenes.c.active)
     named: dict[int, dict[int, Alias]] = {}
-    for alias in await select_aliases(connection, scenes.c.active):
+    for alias in select_aliases(connection, scenes.c.active):
         named.setdefault(alias.scene_id, {})[alias.owner_id] = alias
-    rows = await connection.execute(sa.select(places).join_from(places, scenes).where(scenes.c.active))
+    rows = connection.execute(sa.select(places).join_from(places, scenes).where(scenes.c.active))
     where = {row.id: Place(row.id, row.guild_id, row.name, row.parent_id) for row in rows}
     return [(where[scene.place_id], LiveScene(scene, named.get(scene.id, {}))) for scene in active]
 
 
-async def write_place(connection: AsyncConnection, place: Place) -> None:
+def write_place(connection: Connection, place: Place) -> None:
     """Stores the place, or its present name and parent."""
     facts = {"name": place.name, "guild_id": place.guild_id, "parent_id": place.parent_id}
-    known = await connection.execute(sa.update(places).where(places.c.id == place.id).values(**facts))
+    known = connection.execute(sa.update(places).where(places.c.id == place.id).values(**facts))
     if known.rowcount == 0:
-        await connection.execute(sa.insert(places).values(id=place.id, space_id=place.space_id, **facts))
+        connection.execute(sa.insert(places).values(id=place.id, space_id=place.space_id, **facts))
 
 
-async def read_from(connection: AsyncConnection, place_id: int, message_id: int) -> None:
+def read_from(connection: Connection, place_id: int, message_id: int) -> None:
     """Raises `seen_until`; it never goes back."""
-    await connection.execute(
+    connection.execute(
         sa.update(places)
         .where(places.c.id == place_id, places.c.seen_until < message_id)
         .values(seen_until=message_id)
     )
 
 
-async def story_for(connection: AsyncConnection, place_id: int, name: str | None, default: str) -> int:
+def story_for(connection: Connection, place_id: int, name: str | None, default: str) -> int:
     """The id of the place's story of this name, made when new; without a name its latest, or `default`."""
     here = (
         sa.select(stories.c.id).where(stories.c.place_id == place_id).order_by(stories.c.id.desc()).limit(1)
     )
     if name is not None:
         here = here.where(stories.c.folded_name == fold(name))
-    found = (await connection.execute(here)).scalar()
+    found = connection.execute(here).scalar()
     if found is not None:
         return int(found)
     title = default if name is None else name
     insert = sa.insert(stories).values(place_id=place_id, name=title, folded_name=fold(title))
-    return int((await connection.execute(insert.returning(stories.c.id))).scalar_one())
+    return int(connection.execute(insert.returning(stories.c.id)).scalar_one())
 
 
-async def make_active(connection: AsyncConnection, scene: Scene) -> None:
+def make_active(connection: Connection, scene: Scene) -> None:
     """This scene and no other of its place."""
     others = sa.and_(scenes.c.place_id == scene.place_id, scenes.c.active, scenes.c.id != scene.id)
-    await connection.execute(sa.update(scenes).where(others).values(active=False))
-    await connection.execute(sa.update(scenes).where(scenes.c.id == scene.id).values(active=True))
+    connection.execute(sa.update(scenes).where(others).values(active=False))
+    connection.execute(sa.update(scenes).where(scenes.c.id == scene.id).values(active=True))
 
 
-async def join_cast(connection: AsyncConnection, scene_id: int, persona_ids: Sequence[int]) -> None:
+def join_cast(connection: Connection, scene_id: int, persona_ids: Sequence[int]) -> None:
     """Adds personas behind the others; those already there keep their place."""
-    scene = await scene_by_id(connection, scene_id)
+    scene = scene_by_id(connection, scene_id)
     last = sa.select(sa.func.coalesce(sa.func.max(cast_members.c.position), 0)).where(
         cast_members.c.scene_id == scene_id
     )
-    position = int((await connection.execute(last)).scalar_one())
+    position = int(connection.execute(last).scalar_one())
     new = [persona for persona in persona_ids if persona not in scene.cast]
     rows = [
         {"scene_id": scene_id, "persona_id": persona, "position": position + behind}
         for behind, persona in enumerate(new, start=1)
     ]
     if rows:
-        await connection.execute(sa.insert(cast_members), rows)
+        connection.execute(sa.insert(cast_members), rows)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import scene_rows, scratchpads
 from bot.adapters.sql_store.database import Database
@@ -48,8 +48,8 @@ class SqlScenes:
         return await self._places(sa.true())
 
     async def _places(self, condition: sa.ColumnElement[bool]) -> list[Place]:
-        async def work(connection: AsyncConnection) -> list[Place]:
-            rows = await connection.execute(sa.select(places).where(condition).order_by(places.c.id))
+        def work(connection: Connection) -> list[Place]:
+            rows = connection.execute(sa.select(places).where(condition).order_by(places.c.id))
             return [Place(row.id, row.guild_id, row.name, row.parent_id) for row in rows]
 
         return await self._database.read(work)
@@ -57,8 +57,8 @@ class SqlScenes:
     async def seen(self) -> dict[int, int]:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> dict[int, int]:
-            rows = await connection.execute(sa.select(places.c.id, places.c.seen_until))
+        def work(connection: Connection) -> dict[int, int]:
+            rows = connection.execute(sa.select(places.c.id, places.c.seen_until))
             return {row.id: row.seen_until for row in rows}
 
         return await self._database.read(work)
@@ -66,8 +66,8 @@ class SqlScenes:
     async def seen_until(self, place_id: int) -> int:
         """The newest message id that the journal has read here; 0 for a place never met."""
 
-        async def work(connection: AsyncConnection) -> int:
-            found = await connection.execute(sa.select(places.c.seen_until).where(places.c.id == place_id))
+        def work(connection: Connection) -> int:
+            found = connection.execute(sa.select(places.c.seen_until).where(places.c.id == place_id))
             return int(found.scalar() or 0)
 
         return await self._database.read(work)
@@ -78,32 +78,32 @@ class SqlScenes:
         """See the port. A place's first story has the name of its first scene when none is given."""
         now = self._database.now()
 
-        async def work(connection: AsyncConnection) -> Scene:
-            await scene_rows.write_place(connection, place)
-            await scene_rows.read_from(connection, place.id, after)
+        def work(connection: Connection) -> Scene:
+            scene_rows.write_place(connection, place)
+            scene_rows.read_from(connection, place.id, after)
             insert = sa.insert(scenes).values(
                 space_id=place.space_id,
                 place_id=place.id,
-                story_id=await scene_rows.story_for(connection, place.id, story, name),
+                story_id=scene_rows.story_for(connection, place.id, story, name),
                 name=name,
                 location=location,
                 situation=situation,
                 started_at=now,
             )
-            scene_id = int((await connection.execute(insert.returning(scenes.c.id))).scalar_one())
-            await scene_rows.make_active(connection, await scene_rows.scene_by_id(connection, scene_id))
-            return await scene_rows.scene_by_id(connection, scene_id)
+            scene_id = int(connection.execute(insert.returning(scenes.c.id)).scalar_one())
+            scene_rows.make_active(connection, scene_rows.scene_by_id(connection, scene_id))
+            return scene_rows.scene_by_id(connection, scene_id)
 
         return await self._database.write(work)
 
     async def activate(self, scene_id: int, *, after: int) -> Scene:
         """The scene becomes its place's active one, paused if it was; messages up to `after` are not its."""
 
-        async def work(connection: AsyncConnection) -> Scene:
-            scene = await scene_rows.scene_by_id(connection, scene_id)
-            await scene_rows.make_active(connection, scene)
-            await scene_rows.read_from(connection, scene.place_id, after)
-            return await scene_rows.scene_by_id(connection, scene_id)
+        def work(connection: Connection) -> Scene:
+            scene = scene_rows.scene_by_id(connection, scene_id)
+            scene_rows.make_active(connection, scene)
+            scene_rows.read_from(connection, scene.place_id, after)
+            return scene_rows.scene_by_id(connection, scene_id)
 
         return await self._database.write(work)
 
@@ -112,13 +112,13 @@ class SqlScenes:
         if unknown := changes.keys() - _CHANGEABLE:
             raise ValueError(f"a scene has no field to change named {', '.join(sorted(unknown))}")
 
-        async def work(connection: AsyncConnection) -> Scene:
-            scene = await scene_rows.scene_by_id(connection, scene_id)
+        def work(connection: Connection) -> Scene:
+            scene = scene_rows.scene_by_id(connection, scene_id)
             if changes.get("active"):
-                await scene_rows.make_active(connection, scene)
+                scene_rows.make_active(connection, scene)
             if changes:
-                await connection.execute(sa.update(scenes).where(scenes.c.id == scene_id).values(**changes))
-            return await scene_rows.scene_by_id(connection, scene_id)
+                connection.execute(sa.update(scenes).where(scenes.c.id == scene_id).values(**changes))
+            return scene_rows.scene_by_id(connection, scene_id)
 
         return await self._database.write(work)
 
@@ -140,17 +140,17 @@ class SqlScenes:
         """Newest first."""
         which = sa.select(stories).where(stories.c.place_id == place_id).order_by(stories.c.id.desc())
 
-        async def work(connection: AsyncConnection) -> list[Story]:
-            return [Story(row.id, row.place_id, row.name) for row in await connection.execute(which)]
+        def work(connection: Connection) -> list[Story]:
+            return [Story(row.id, row.place_id, row.name) for row in connection.execute(which)]
 
         return await self._database.read(work)
 
     async def join(self, scene_id: int, persona_id: int) -> Scene:
         """The persona comes last in the cast; one already there keeps its place."""
 
-        async def work(connection: AsyncConnection) -> Scene:
-            await scene_rows.join_cast(connection, scene_id, [persona_id])
-            return await scene_rows.scene_by_id(connection, scene_id)
+        def work(connection: Connection) -> Scene:
+            scene_rows.join_cast(connection, scene_id, [persona_id])
+            return scene_rows.scene_by_id(connection, scene_id)
 
         return await self._database.write(work)
 
@@ -158,9 +158,9 @@ class SqlScenes:
         """The persona is out of the cast, if it was in."""
         which = sa.and_(cast_members.c.scene_id == scene_id, cast_members.c.persona_id == persona_id)
 
-        async def work(connection: AsyncConnection) -> Scene:
-            await connection.execute(sa.delete(cast_members).where(which))
-            return await scene_rows.scene_by_id(connection, scene_id)
+        def work(connection: Connection) -> Scene:
+            connection.execute(sa.delete(cast_members).where(which))
+            return scene_rows.scene_by_id(connection, scene_id)
 
         return await self._database.write(work)
 
@@ -228,7 +228,7 @@ class SqlScenes:
         )
 
     async def _write(self, statement: sa.Executable) -> int:
-        async def work(connection: AsyncConnection) -> int:
-            return (await connection.execute(statement)).rowcount
+        def work(connection: Connection) -> int:
+            return connection.execute(statement).rowcount
 
         return await self._database.write(work)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.forgetting import change_number
@@ -46,25 +46,25 @@ class Rewrite:
         return named.union(self.covers, *(memory.sources for memory in self.memories))
 
 
-async def select_revisions(connection: AsyncConnection, scene_id: int, limit: int) -> list[Scratchpad]:
+def select_revisions(connection: Connection, scene_id: int, limit: int) -> list[Scratchpad]:
     """The newest revisions, newest first. Call it in a snapshot."""
-    as_of = await change_number(connection)
-    rows = (await connection.execute(_NEWEST, {"scene_id": scene_id, "most": limit})).all()
-    lines = await _select_lines(connection, [row.id for row in rows])
+    as_of = change_number(connection)
+    rows = connection.execute(_NEWEST, {"scene_id": scene_id, "most": limit}).all()
+    lines = _select_lines(connection, [row.id for row in rows])
     return [
         Scratchpad(scene_id, row.id, row.number, tuple(lines.get(row.id, ())), row.created_at, as_of)
         for row in rows
     ]
 
 
-async def newest_scratchpad(connection: AsyncConnection, scene_id: int) -> Scratchpad:
+def newest_scratchpad(connection: Connection, scene_id: int) -> Scratchpad:
     """The newest revision, or revision 0. Call it in a snapshot."""
-    found = await select_revisions(connection, scene_id, 1)
-    return found[0] if found else Scratchpad(scene_id, as_of=await change_number(connection))
+    found = select_revisions(connection, scene_id, 1)
+    return found[0] if found else Scratchpad(scene_id, as_of=change_number(connection))
 
 
-async def rewrite(
-    connection: AsyncConnection,
+def rewrite(
+    connection: Connection,
     before: Scratchpad,
     new: Rewrite,
     now: datetime,
@@ -73,24 +73,24 @@ async def rewrite(
     newest = sa.select(sa.func.max(scratchpad_revisions.c.id)).where(
         scratchpad_revisions.c.scene_id == before.scene_id
     )
-    if ((await connection.execute(newest)).scalar() or 0) != before.revision_id:
+    if (connection.execute(newest).scalar() or 0) != before.revision_id:
         return None
-    if not await _unchanged(connection, before, new.turn_ids()):
+    if not _unchanged(connection, before, new.turn_ids()):
         return None
     insert = sa.insert(scratchpad_revisions).values(
         scene_id=before.scene_id, number=before.number + 1, created_at=now
     )
-    revision = int((await connection.execute(insert.returning(scratchpad_revisions.c.id))).scalar_one())
-    await _insert_lines(connection, revision, new.lines)
+    revision = int(connection.execute(insert.returning(scratchpad_revisions.c.id)).scalar_one())
+    _insert_lines(connection, revision, new.lines)
     for some in portions(new.covers):
-        await connection.execute(sa.update(turns).where(turns.c.id.in_(some)).values(covered_by=revision))
-    await insert_memories(connection, new.memories)
-    await insert_triggers(connection, new.triggers)
-    as_of = await change_number(connection)
+        connection.execute(sa.update(turns).where(turns.c.id.in_(some)).values(covered_by=revision))
+    insert_memories(connection, new.memories)
+    insert_triggers(connection, new.triggers)
+    as_of = change_number(connection)
     return Scratchpad(before.scene_id, revision, before.number + 1, tuple(new.lines), now, as_of)
 
 
-async def _unchanged(connection: AsyncConnection, before: Scratchpad, turn_ids: Collection[int]) -> bool:
+def _unchanged(connection: Connection, before: Scratchpad, turn_ids: Collection[int]) -> bool:
     """Whether all these turns live and read as they did when `before` was read."""
     same = 0
     for some in portions(turn_ids):
@@ -100,11 +100,11 @@ async def _unchanged(connection: AsyncConnection, before: Scratchpad, turn_ids: 
             turns.c.deleted_at.is_(None),
             turns.c.changed <= before.as_of,
         )
-        same += int((await connection.execute(count)).scalar_one())
+        same += int(connection.execute(count).scalar_one())
     return same == len(set(turn_ids))
 
 
-async def _insert_lines(connection: AsyncConnection, revision_id: int, lines: Sequence[Line]) -> None:
+def _insert_lines(connection: Connection, revision_id: int, lines: Sequence[Line]) -> None:
     if any(not line.sources for line in lines):
         raise ValueError("a line of the scratchpad must name the turns it comes from")
     if not lines:
@@ -114,19 +114,19 @@ async def _insert_lines(connection: AsyncConnection, revision_id: int, lines: Se
         for position, line in enumerate(lines)
     ]
     insert = sa.insert(scratchpad_lines).returning(scratchpad_lines.c.id, sort_by_parameter_order=True)
-    ids = (await connection.execute(insert, rows)).scalars().all()
+    ids = connection.execute(insert, rows).scalars().all()
     sources = [
         {"line_id": line_id, "turn_id": turn_id, "position": position}
         for line_id, line in zip(ids, lines, strict=True)
         for position, turn_id in enumerate(dict.fromkeys(line.sources))
     ]
-    await connection.execute(sa.insert(line_sources), sources)
+    connection.execute(sa.insert(line_sources), sources)
 
 
-async def _select_lines(connection: AsyncConnection, revision_ids: Collection[int]) -> dict[int, list[Line]]:
+def _select_lines(connection: Connection, revision_ids: Collection[int]) -> dict[int, list[Line]]:
     lines: dict[int, list[Line]] = {}
     for some in portions(revision_ids):
-        found = await connection.execute(_LINES, {"revisions": list(some)})
+        found = connection.execute(_LINES, {"revisions": list(some)})
         last = 0
         for row in found:
             here = lines.setdefault(row.revision_id, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import options, stored_values
@@ -20,17 +20,17 @@ class SqlSettings:
         """See the port."""
         which = sa.select(options).where(options.c.space_id == space_id)
 
-        async def work(connection: AsyncConnection) -> dict[tuple[int, str], str]:
-            return {(row.place_id, row.key): row.value for row in await connection.execute(which)}
+        def work(connection: Connection) -> dict[tuple[int, str], str]:
+            return {(row.place_id, row.key): row.value for row in connection.execute(which)}
 
         return await self._database.read(work)
 
     async def all_options(self) -> dict[int, dict[tuple[int, str], str]]:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> dict[int, dict[tuple[int, str], str]]:
+        def work(connection: Connection) -> dict[int, dict[tuple[int, str], str]]:
             found: dict[int, dict[tuple[int, str], str]] = {}
-            for row in await connection.execute(sa.select(options)):
+            for row in connection.execute(sa.select(options)):
                 found.setdefault(row.space_id, {})[row.place_id, row.key] = row.value
             return found
 
@@ -54,8 +54,8 @@ class SqlSettings:
         """The stored text, or None."""
         which = sa.select(stored_values.c.value).where(stored_values.c.key == key)
 
-        async def work(connection: AsyncConnection) -> str | None:
-            found: str | None = (await connection.execute(which)).scalar()
+        def work(connection: Connection) -> str | None:
+            found: str | None = connection.execute(which).scalar()
             return found
 
         return await self._database.read(work)
@@ -64,8 +64,8 @@ class SqlSettings:
         """See the port."""
         which = sa.select(stored_values).where(stored_values.c.key.startswith(prefix, autoescape=True))
 
-        async def work(connection: AsyncConnection) -> dict[str, str]:
-            return {row.key: row.value for row in await connection.execute(which)}
+        def work(connection: Connection) -> dict[str, str]:
+            return {row.key: row.value for row in connection.execute(which)}
 
         return await self._database.read(work)
 
@@ -75,7 +75,7 @@ class SqlSettings:
         await self._execute(insert.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
 
     async def _execute(self, statement: sa.Executable) -> None:
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(statement)
+        def work(connection: Connection) -> None:
+            connection.execute(statement)
 
         await self._database.write(work)

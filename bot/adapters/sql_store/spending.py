@@ -8,7 +8,7 @@ from datetime import date
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.spending_tables import usage_notices, usage_shares
@@ -39,19 +39,19 @@ class SqlUsage:
     async def reserve(self, payer: Payer, day: date, estimate: Spent, limits: Sequence[Limit]) -> Verdict:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> Verdict:
+        def work(connection: Connection) -> Verdict:
             paying = payer.member_ids
             for limit in limits:
                 wanted = limit.measure.of(estimate)
                 if limit.scope is Scope.MEMBER:
-                    used = {member: await _used(connection, limit, payer, day, member) for member in paying}
+                    used = {member: _used(connection, limit, payer, day, member) for member in paying}
                     able = [m for m in paying if used[m] + -(-wanted // len(paying)) <= limit.most]
                     if paying and not able:
                         return Verdict(limit)
                     paying = tuple(able)
-                elif await _used(connection, limit, payer, day) + wanted > limit.most:
+                elif _used(connection, limit, payer, day) + wanted > limit.most:
                     return Verdict(limit)
-            await _count(connection, Entry(replace(payer, member_ids=paying), day, estimate))
+            _count(connection, Entry(replace(payer, member_ids=paying), day, estimate))
             return Verdict(None, paying)
 
         return await self._database.write(work)
@@ -59,20 +59,20 @@ class SqlUsage:
     async def add(self, entries: Sequence[Entry]) -> None:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> None:
+        def work(connection: Connection) -> None:
             for entry in entries:
-                await _count(connection, entry)
+                _count(connection, entry)
 
         await self._database.write(work)
 
     async def levels(self, payer: Payer, day: date, limits: Sequence[Limit]) -> list[Level]:
         """See the port."""
 
-        async def work(connection: AsyncConnection) -> list[Level]:
+        def work(connection: Connection) -> list[Level]:
             found = []
             for limit in limits:
                 members = payer.member_ids if limit.scope is Scope.MEMBER else (0,)
-                uses = [await _used(connection, limit, payer, day, member) for member in members]
+                uses = [_used(connection, limit, payer, day, member) for member in members]
                 found.append(Level(limit, min(uses, default=0)))
             return found
 
@@ -85,8 +85,8 @@ class SqlUsage:
             usage.c.space_id == space_id, days
         )
 
-        async def work(connection: AsyncConnection) -> Spent:
-            tokens, cost = (await connection.execute(which)).one()
+        def work(connection: Connection) -> Spent:
+            tokens, cost = connection.execute(which).one()
             return Spent(input_tokens=int(tokens or 0), cost=int(cost or 0))
 
         return await self._database.read(work)
@@ -117,8 +117,8 @@ class SqlUsage:
         if member_id is not None:
             which = which.where(usage_shares.c.member_id == member_id)
 
-        async def work(connection: AsyncConnection) -> list[tuple[tuple[str, ...], Spent]]:
-            rows = await connection.execute(which.group_by(*keys))
+        def work(connection: Connection) -> list[tuple[tuple[str, ...], Spent]]:
+            rows = connection.execute(which.group_by(*keys))
             many = len(keys)
             return [(tuple(map(str, row[:many])), Spent(*map(int, row[many:]))) for row in rows]
 
@@ -132,8 +132,8 @@ class SqlUsage:
             .group_by(usage_shares.c.space_id)
         )
 
-        async def work(connection: AsyncConnection) -> dict[int, date]:
-            rows = await connection.execute(which)
+        def work(connection: Connection) -> dict[int, date]:
+            rows = connection.execute(which)
             return {space_id: date.fromisoformat(day) for space_id, day in rows}
 
         return await self._database.read(work)
@@ -149,15 +149,15 @@ class SqlUsage:
         same = [usage_notices.c[name] == value for name, value in values.items()]
         insert = upsert(usage_notices).values(**values, period=mark.period).on_conflict_do_nothing()
 
-        async def work(connection: AsyncConnection) -> bool:
+        def work(connection: Connection) -> bool:
             earlier = sa.delete(usage_notices).where(*same, usage_notices.c.period < mark.period)
-            await connection.execute(earlier)
-            return (await connection.execute(insert)).rowcount > 0
+            connection.execute(earlier)
+            return connection.execute(insert).rowcount > 0
 
         return await self._database.write(work)
 
 
-async def fold_shares(connection: AsyncConnection, which: sa.ColumnElement[bool]) -> None:
+def fold_shares(connection: Connection, which: sa.ColumnElement[bool]) -> None:
     """Count these shares to nobody instead of their members."""
     keys = (usage_shares.c.space_id, usage_shares.c.day, usage_shares.c.persona_id)
     counts = [usage_shares.c[name] for name in _COUNTS]
@@ -172,19 +172,17 @@ async def fold_shares(connection: AsyncConnection, which: sa.ColumnElement[bool]
     )
     added = {name: usage_shares.c[name] + insert.excluded[name] for name in _COUNTS}
     names = ["space_id", "day", "member_id", "persona_id"]
-    await connection.execute(insert.on_conflict_do_update(index_elements=names, set_=added))
-    await connection.execute(sa.delete(usage_shares).where(theirs))
+    connection.execute(insert.on_conflict_do_update(index_elements=names, set_=added))
+    connection.execute(sa.delete(usage_shares).where(theirs))
 
 
-async def forget_spending(connection: AsyncConnection, member_id: int) -> None:
+def forget_spending(connection: Connection, member_id: int) -> None:
     """What was spent stays counted, for the limits; that it was this member is forgotten."""
-    await fold_shares(connection, usage_shares.c.member_id == member_id)
-    await connection.execute(sa.delete(usage_notices).where(usage_notices.c.member_id == member_id))
+    fold_shares(connection, usage_shares.c.member_id == member_id)
+    connection.execute(sa.delete(usage_notices).where(usage_notices.c.member_id == member_id))
 
 
-async def _used(
-    connection: AsyncConnection, limit: Limit, payer: Payer, day: date, member_id: int = 0
-) -> int:
+def _used(connection: Connection, limit: Limit, payer: Payer, day: date, member_id: int = 0) -> int:
     """What of a limit is used in its period so far."""
     days = (limit.period.first(day).isoformat(), day.isoformat())
     table = usage if limit.scope in (Scope.BOT, Scope.SPACE) else usage_shares
@@ -201,27 +199,25 @@ async def _used(
         tokens = usage_shares.c.input_tokens + usage_shares.c.output_tokens
     counted = tokens if limit.measure.value == "tokens" else table.c.cost
     found = sa.select(sa.func.sum(counted)).where(which, table.c.day.between(*days))
-    return int((await connection.execute(found)).scalar() or 0)
+    return int(connection.execute(found).scalar() or 0)
 
 
-async def _count(connection: AsyncConnection, entry: Entry) -> None:
+def _count(connection: Connection, entry: Entry) -> None:
     payer, day = entry.payer, entry.day.isoformat()
     members = payer.member_ids or (0,)
     more = entry.spent - entry.reserved
     for space_id in (payer.space_id, _EVERYWHERE):
         key = {"space_id": space_id, "day": day}
-        await _raise(connection, usage, key, {"tokens": more.tokens, "cost": more.cost})
+        _raise(connection, usage, key, {"tokens": more.tokens, "cost": more.cost})
     shares = (parts(spent, len(members)) for spent in (entry.spent, entry.reserved))
     for member_id, own, before in zip(members, *shares, strict=True):
         key = {"space_id": payer.space_id, "day": day, "member_id": member_id}
         difference = own - before
         counts = {name: getattr(difference, name) for name in _COUNTS}
-        await _raise(connection, usage_shares, {**key, "persona_id": payer.persona_id}, counts)
+        _raise(connection, usage_shares, {**key, "persona_id": payer.persona_id}, counts)
 
 
-async def _raise(
-    connection: AsyncConnection, table: sa.Table, key: dict[str, object], by: dict[str, int]
-) -> None:
+def _raise(connection: Connection, table: sa.Table, key: dict[str, object], by: dict[str, int]) -> None:
     insert = upsert(table).values(**key, **{name: max(0, number) for name, number in by.items()})
     raised = {name: sa.func.max(0, table.c[name] + number) for name, number in by.items()}
-    await connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=raised))
+    connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=raised))

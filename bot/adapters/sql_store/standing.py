@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.knowledge_tables import PINNED
 from bot.adapters.sql_store.memory_rows import SELECT_MEMORIES, select_memories
@@ -20,20 +20,20 @@ from bot.core.knowledge import Always, Wish
 from bot.core.scratchpad import STANDING
 
 
-async def select_always(connection: AsyncConnection, story_id: int, persona_id: int | None) -> Always:
+def select_always(connection: Connection, story_id: int, persona_id: int | None) -> Always:
     """See `KnowledgeStore.always`. Call it in a snapshot."""
     pinned = sa.and_(memories.c.story_id == story_id, PINNED)
     if persona_id is not None:
         pinned = sa.and_(pinned, memories.c.audience_id.in_(_witnessed(persona_id)))
-    pins = await select_memories(connection, SELECT_MEMORIES.where(pinned).order_by(memories.c.id))
-    return Always(tuple(pins), await _wishes(connection, story_id, persona_id))
+    pins = select_memories(connection, SELECT_MEMORIES.where(pinned).order_by(memories.c.id))
+    return Always(tuple(pins), _wishes(connection, story_id, persona_id))
 
 
 def _witnessed(persona_id: int) -> sa.Select[tuple[int]]:
     return sa.select(audience_members.c.audience_id).where(audience_members.c.persona_id == persona_id)
 
 
-async def _wishes(connection: AsyncConnection, story_id: int, persona_id: int | None) -> tuple[Wish, ...]:
+def _wishes(connection: Connection, story_id: int, persona_id: int | None) -> tuple[Wish, ...]:
     newest = (
         sa.select(sa.func.max(scratchpad_revisions.c.id))
         .join(scenes, scenes.c.id == scratchpad_revisions.c.scene_id)
@@ -56,4 +56,4 @@ async def _wishes(connection: AsyncConnection, story_id: int, persona_id: int | 
             )
         )
         which = which.where(~sa.exists(unheard))
-    return tuple(Wish(*row) for row in await connection.execute(which))
+    return tuple(Wish(*row) for row in connection.execute(which))

@@ -8,8 +8,7 @@ from datetime import UTC
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection, Row
 
 from bot.adapters.sql_store.audiences import audience_ids, members_key, read_key
 from bot.adapters.sql_store.batches import portions
@@ -60,39 +59,39 @@ def turn_of(row: Row[Any]) -> Turn:
     )
 
 
-async def turns_by_ids(
-    connection: AsyncConnection, turn_ids: Collection[int], which: sa.ColumnElement[bool] | None = None
+def turns_by_ids(
+    connection: Connection, turn_ids: Collection[int], which: sa.ColumnElement[bool] | None = None
 ) -> list[Turn]:
     """These turns by id, deleted ones too (their text is empty) unless `which` leaves them out."""
     chosen = SELECT_TURNS if which is None else SELECT_TURNS.where(which)
     found: list[Turn] = []
     for some in portions(turn_ids):
-        rows = await connection.execute(chosen.where(turns.c.id.in_(some)).order_by(turns.c.id))
+        rows = connection.execute(chosen.where(turns.c.id.in_(some)).order_by(turns.c.id))
         found.extend(turn_of(row) for row in rows)
     return found
 
 
-async def insert_turns(connection: AsyncConnection, drafts: Sequence[TurnDraft]) -> list[Turn]:
+def insert_turns(connection: Connection, drafts: Sequence[TurnDraft]) -> list[Turn]:
     """Stores turns, their message ids and their memories; ids grow in the order given."""
     if not drafts:
         return []
-    audience = await audience_ids(connection, [draft.witnesses for draft in drafts])
+    audience = audience_ids(connection, [draft.witnesses for draft in drafts])
     insert = sa.insert(turns).returning(turns.c.id, sort_by_parameter_order=True)
     rows = [_turn_row(draft, audience[members_key(draft.witnesses)]) for draft in drafts]
-    ids = (await connection.execute(insert, rows)).scalars().all()
+    ids = connection.execute(insert, rows).scalars().all()
     stored = [_stored(draft, turn_id) for draft, turn_id in zip(drafts, ids, strict=True)]
     messages = [
         {"message_id": message, "turn_id": turn.id} for turn in stored for message in turn.message_ids
     ]
     if messages:
-        await connection.execute(sa.insert(turn_messages), messages)
+        connection.execute(sa.insert(turn_messages), messages)
     made = [
         _memory_row(turn, row["audience_id"])
         for turn, row in zip(stored, rows, strict=True)
         if not turn.unremembered
     ]
     if made:
-        await connection.execute(sa.insert(memories), made)
+        connection.execute(sa.insert(memories), made)
     return stored
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import journal, outbox
 from bot.adapters.sql_store.database import Database
@@ -71,8 +71,8 @@ class SqlTurns:
         """How many turns `uncovered` would give without a limit."""
         count = sa.select(sa.func.count()).where(turns.c.scene_id == scene_id, UNCOVERED)
 
-        async def work(connection: AsyncConnection) -> int:
-            return int((await connection.execute(count)).scalar_one())
+        def work(connection: Connection) -> int:
+            return int(connection.execute(count).scalar_one())
 
         return await self._database.read(work)
 
@@ -85,8 +85,8 @@ class SqlTurns:
             .order_by(turns.c.scene_id)
         )
 
-        async def work(connection: AsyncConnection) -> list[tuple[int, int, int]]:
-            return [(place, scene, count) for place, scene, count in await connection.execute(which)]
+        def work(connection: Connection) -> list[tuple[int, int, int]]:
+            return [(place, scene, count) for place, scene, count in connection.execute(which)]
 
         return await self._database.read(work)
 
@@ -103,8 +103,8 @@ class SqlTurns:
             .order_by(sa.func.min(turns.c.id))
         )
 
-        async def work(connection: AsyncConnection) -> list[tuple[int, str]]:
-            return [(owner_id, speaker) for owner_id, speaker in await connection.execute(which)]
+        def work(connection: Connection) -> list[tuple[int, str]]:
+            return [(owner_id, speaker) for owner_id, speaker in connection.execute(which)]
 
         return await self._database.read(work)
 
@@ -115,7 +115,7 @@ class SqlTurns:
         return found[0] if found else None
 
     async def _select(self, statement: sa.Select[tuple[object, ...]]) -> list[Turn]:
-        async def work(connection: AsyncConnection) -> list[Turn]:
-            return [turn_of(row) for row in await connection.execute(statement)]
+        def work(connection: Connection) -> list[Turn]:
+            return [turn_of(row) for row in connection.execute(statement)]
 
         return await self._database.read(work)

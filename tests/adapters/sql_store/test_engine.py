@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.adapters.sql_store.faults import storage_errors
@@ -134,30 +134,29 @@ async def test_cancelled_readers_leave_the_connections_usable(store: SqlStore, s
 
 
 async def test_a_failed_write_leaves_nothing(store: SqlStore) -> None:
-    async def attempt(connection: AsyncConnection) -> None:
-        await connection.exec_driver_sql("INSERT INTO stored_values VALUES ('a', 'b')")
+    def attempt(connection: Connection) -> None:
+        connection.exec_driver_sql("INSERT INTO stored_values VALUES ('a', 'b')")
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
-        async with store.write() as connection:
-            await attempt(connection)
+        await store.write(attempt)
     assert await store.settings.value("a") is None
     await store.settings.set_value("a", "c")
     assert await store.settings.value("a") == "c"
 
 
 async def test_readers_cannot_write(store: SqlStore) -> None:
-    async def attempt(connection: AsyncConnection) -> None:
-        await connection.exec_driver_sql("INSERT INTO stored_values VALUES ('a', 'b')")
+    def attempt(connection: Connection) -> None:
+        connection.exec_driver_sql("INSERT INTO stored_values VALUES ('a', 'b')")
 
     with pytest.raises(StorageError):
         await store.settings._database.read(attempt)
 
 
 async def test_the_connections_are_set_up_to_be_safe(store: SqlStore) -> None:
-    async def pragmas(connection: AsyncConnection) -> list[object]:
+    def pragmas(connection: Connection) -> list[object]:
         names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "busy_timeout")
-        return [(await connection.exec_driver_sql(f"PRAGMA {name}")).scalar() for name in names]
+        return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
 
     expected = ["wal", 2, 1, 1, 5000]
     assert await store.settings._database.read(pragmas) == expected

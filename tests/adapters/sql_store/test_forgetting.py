@@ -10,7 +10,7 @@ from bot.adapters.sql_store import SqlStore
 from bot.core.events import MessageEdited, MessagesDeleted
 from bot.core.types import Line, MemoryKind, Scratchpad, Turn
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Stage, changed, emotion
-from tests.records import newest_turns
+from tests.records import newest_turns, sql
 
 EDIT = MessageEdited(TAVERN.id, 1, "We ride at noon.", NOON + timedelta(hours=1))
 DELETE = MessagesDeleted(TAVERN.id, (1,))
@@ -166,10 +166,7 @@ async def test_deleting_the_newer_fact_reinstates_the_older(store: SqlStore, sta
     old, new = await store.memories.add(
         [stage.note("The horse is Storm."), stage.note("The horse is Ember.")]
     )
-    async with store.write() as connection:
-        await connection.exec_driver_sql(
-            "UPDATE memories SET superseded_by = ? WHERE id = ?", (new.id, old.id)
-        )
+    await sql(store, "UPDATE memories SET superseded_by = ? WHERE id = ?", (new.id, old.id))
     assert (await store.memories.by_ids([old.id]))[0].superseded_by == new.id
     await store.memories.remove([new.id])
     assert (await store.memories.by_ids([old.id]))[0].superseded_by is None

@@ -11,7 +11,7 @@ from bot.adapters.sql_store import SqlStore, open_store, upgrade
 from bot.core.stores import LoreRow
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, Stage, persona
-from tests.adapters.sql_store.test_migrate import OLDEST_ROWS, scripts
+from tests.adapters.sql_store.oldest import OLDEST_ROWS, scripts
 from tests.records import newest_turns
 
 ENTRY = {"keys": ["ferry"], "content": "Ünïcode ✨", "extensions": {"a": [1, None, 2.5]}, "odd": {"x": True}}

@@ -13,6 +13,7 @@ from bot.core.types import Memory, MemoryKind, Place
 from bot.core.vectors import Vector
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, Clock, Stage, emotion, persona, set_stage
+from tests.records import sql
 
 CELLAR = Place(id=501, guild_id=9, name="cellar")
 
@@ -42,8 +43,7 @@ async def test_a_turns_memory_is_made_with_it_and_speaks_its_words(store: SqlSto
 
 async def test_the_words_of_a_turn_are_stored_once(store: SqlStore, stage: Stage) -> None:
     await stage.say("The king is dead.", 1)
-    async with store.write() as connection:
-        assert (await connection.exec_driver_sql("SELECT text FROM memories")).scalars().all() == [None]
+    assert await sql(store, "SELECT text FROM memories") == [(None,)]
 
 
 async def test_a_personas_own_turn_has_no_owner(store: SqlStore, stage: Stage) -> None:

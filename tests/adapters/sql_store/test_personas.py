@@ -13,7 +13,7 @@ from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
 from bot.errors import NameTaken, StorageError, UserFacing
 from tests.adapters.sql_store.helpers import Clock, Stage, emotion, persona
-from tests.records import moods_of
+from tests.records import moods_of, sql
 
 
 def same(left: Persona | None, right: Persona) -> bool:
@@ -88,11 +88,8 @@ async def test_update_keeps_the_former_card(store: SqlStore) -> None:
     assert updated.revision == 2
     assert (updated.name, updated.card, updated.former_names) == ("Anna", {"description": "new"}, ("Ana",))
     assert (await store.personas.update(updated)).revision == 3
-    async with store.write() as connection:
-        rows = (
-            await connection.exec_driver_sql("SELECT revision, name FROM persona_revisions ORDER BY revision")
-        ).all()
-    assert [tuple(row) for row in rows] == [(1, "Ana"), (2, "Anna")]
+    rows = await sql(store, "SELECT revision, name FROM persona_revisions ORDER BY revision")
+    assert rows == [(1, "Ana"), (2, "Anna")]
 
 
 async def test_update_cannot_take_anothers_name(store: SqlStore) -> None:
@@ -119,8 +116,7 @@ async def test_samples_are_kept_in_order_until_dropped(store: SqlStore, stage: S
     one, two = await store.personas.samples(stage.persona.id)
     assert one == StyleSample(one.id, stage.persona.id, "Well met.", turn.id, turn.place_id)
     assert two == StyleSample(two.id, stage.persona.id, "Hail.")
-    async with store.write() as connection:
-        await connection.exec_driver_sql("UPDATE style_samples SET pinned = 1 WHERE id = ?", (two.id,))
+    await sql(store, "UPDATE style_samples SET pinned = 1 WHERE id = ?", (two.id,))
     await store.personas.drop_samples(stage.persona.id)
     assert await store.personas.samples(stage.persona.id) == [replace(two, pinned=True)]
 
@@ -168,10 +164,7 @@ async def test_former_pictures_are_kept_once_each(store: SqlStore) -> None:
     assert kept == [None, None, b"red", b"red", b"blue"]
     replaced = [one.picture_replaced for one in await store.personas.revisions(made.id)]
     assert replaced == [True, False, True, False]
-    async with store.write() as connection:
-        rows = (
-            await connection.exec_driver_sql("SELECT avatar FROM persona_revisions ORDER BY revision")
-        ).all()
+    rows = await sql(store, "SELECT avatar FROM persona_revisions ORDER BY revision")
     assert [row[0] for row in rows] == [None, None, None, b"red"]
     assert await store.personas.picture_at(404, 1) is None
 

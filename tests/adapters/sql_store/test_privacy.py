@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from bot.adapters.sql_store import SqlStore
 from bot.adapters.sql_store.tables import metadata
@@ -17,7 +16,7 @@ from bot.core.stores import Recorded
 from bot.core.trust import Link, ModeratorAction
 from bot.core.types import Alias, Line, MemoryKind, Persona, Place, Turn, TurnDraft
 from tests.adapters.sql_store.helpers import NOON, Stage, bytes_of, persona, set_stage
-from tests.records import newest_turns
+from tests.records import newest_turns, sql
 
 ZAN, BOB = 987654321, 55
 DIRECT = Place(id=7000, guild_id=0, name="direct messages")
@@ -80,9 +79,8 @@ async def know(store: SqlStore) -> None:
         f"INSERT INTO triggers (memory_id, text) VALUES ({fact('is curious')}, 'when Zanzibar asks')",
         f"INSERT INTO triggers (memory_id, text) VALUES ({fact('is curious')}, 'when it rains')",
     )
-    async with store.write() as connection:
-        for statement in statements:
-            await connection.exec_driver_sql(statement)
+    for statement in statements:
+        await sql(store, statement)
 
 
 async def moderate(store: SqlStore) -> None:
@@ -117,11 +115,12 @@ async def stage(store: SqlStore) -> Stage:
 
 async def everything(store: SqlStore) -> dict[str, list[list[str]]]:
     """Every value of every table, written out."""
-    async with store.write() as connection:
-        return {
-            table.name: [[str(value) for value in row] for row in await connection.execute(sa.select(table))]
-            for table in metadata.sorted_tables
-        }
+    return {
+        table.name: [
+            [str(value) for value in row] for row in await sql(store, f'SELECT * FROM "{table.name}"')
+        ]
+        for table in metadata.sorted_tables
+    }
 
 
 async def test_what_will_go_is_counted_and_nothing_changes(store: SqlStore, stage: Stage) -> None:
@@ -192,9 +191,8 @@ async def test_others_keep_what_they_said_and_what_was_made_of_it(store: SqlStor
     mira = await store.personas.get(stage.persona.id)
     assert mira is not None
     assert mira.created_by == 0
-    async with store.write() as connection:
-        known = await connection.exec_driver_sql("SELECT name FROM entities UNION SELECT text FROM triggers")
-        assert set(known.scalars()) == {"Bob", "when it rains"}
+    known = await sql(store, "SELECT name FROM entities UNION SELECT text FROM triggers")
+    assert {name for (name,) in known} == {"Bob", "when it rains"}
     (answered,) = await store.turns.by_ids([bob.id])
     assert answered.answered_by == hello.id
     assert bob.id in [turn.id for turn in await store.turns.uncovered(stage.scene.id, 50)]

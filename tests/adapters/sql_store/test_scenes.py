@@ -8,7 +8,7 @@ from bot.adapters.sql_store import SqlStore
 from bot.core.types import Alias, Line, MemoryKind, Place, Scratchpad
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import TAVERN, Clock, Stage, persona, set_stage
-from tests.records import moods_of
+from tests.records import moods_of, sql
 
 CELLAR = Place(id=501, guild_id=9, name="cellar", parent_id=500)
 DM = Place(id=77, guild_id=0, name="Ana")
@@ -51,8 +51,7 @@ async def test_two_active_scenes_in_a_place_are_impossible(store: SqlStore) -> N
     first = await begin(store, "one")
     await begin(store, "two")
     with pytest.raises(StorageError):
-        async with store.write() as connection:
-            await connection.exec_driver_sql("UPDATE scenes SET active = 1 WHERE id = ?", (first,))
+        await sql(store, "UPDATE scenes SET active = 1 WHERE id = ?", (first,))
 
 
 async def test_starting_never_moves_seen_until_back(store: SqlStore) -> None:

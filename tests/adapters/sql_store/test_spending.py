@@ -21,6 +21,7 @@ from bot.core.spending import (
     ceilings,
     limits_of,
 )
+from tests.records import sql
 
 DAY, NEXT = date(2026, 3, 1), date(2026, 3, 2)
 ANA, BOB, MIRA, KENJI = 101, 102, 1, 2
@@ -177,6 +178,4 @@ async def test_a_notice_is_given_once_in_its_period_place_and_to_its_member(stor
         Mark(9, "tired", "2026-03-02", 500, ANA),
     ):
         assert await store.usage.is_first(other)
-    async with store.write() as connection:
-        kept = (await connection.exec_driver_sql("SELECT count(*) FROM usage_notices")).scalar_one()
-    assert kept == 4
+    assert await sql(store, "SELECT count(*) FROM usage_notices") == [(4,)]

@@ -12,7 +12,7 @@ from bot.core.stores import PostEntry, Recorded
 from bot.core.types import TurnKind
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, TAVERN, Clock, Stage, changed
-from tests.records import newest_turns, unanswered_turns
+from tests.records import newest_turns, sql, unanswered_turns
 
 
 def edit(message_id: int, text: str, *, minutes: float = 5) -> MessageEdited:
@@ -107,16 +107,13 @@ async def test_deletions_that_came_first_are_forgotten_after_a_day(
     await store.turns.commit([delete(11)])
     clock.pass_time(hours=25)
     await store.turns.commit([delete(12)])
-    async with store.write() as connection:
-        left = (await connection.exec_driver_sql("SELECT message_id FROM tombstones")).scalars().all()
-    assert left == [12]
+    assert await sql(store, "SELECT message_id FROM tombstones") == [(12,)]
 
 
 async def test_deletions_in_places_without_a_scene_leave_no_trace(store: SqlStore, stage: Stage) -> None:
     await store.scenes.update(stage.scene.id, active=False)
     await store.turns.commit([delete(11)])
-    async with store.write() as connection:
-        assert (await connection.exec_driver_sql("SELECT count(*) FROM tombstones")).scalar() == 0
+    assert await sql(store, "SELECT count(*) FROM tombstones") == [(0,)]
 
 
 async def test_an_edit_changes_the_words_and_keeps_place_and_speaker(store: SqlStore, stage: Stage) -> None:
@@ -243,6 +240,5 @@ async def test_unknown_ids_are_left_out(store: SqlStore, stage: Stage) -> None:
 
 async def test_the_number_of_a_turn_is_never_used_twice(store: SqlStore, stage: Stage) -> None:
     turn = await stage.say("one", 1)
-    async with store.write() as connection:
-        await connection.exec_driver_sql("DELETE FROM turns")
+    await sql(store, "DELETE FROM turns")
     assert (await stage.say("two", 2)).id > turn.id
