@@ -36,6 +36,9 @@ _EPOCH_MS: Final = 1_420_070_400_000
 _LOOK_S: Final = 0.01
 _INDEX_S: Final = 300.0
 _ANSWER_S: Final = 120.0
+_REST_S: Final = 3.0
+_BUSY_CPU_S: Final = 0.6
+"""Processor time within that time from which on the bot is at work."""
 
 
 def run(arguments: Sequence[str]) -> dict[str, Any]:
@@ -101,6 +104,7 @@ async def _prepare(folder: Path, where: City) -> None:
 async def _measured(bot: LoneBot, where: City, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     figures: dict[str, Any] = {"ready_s": round(await bot.until_said("Connected to Discord"), 1)}
     figures["histories_read_s"] = round(await _at_rest(where, bot), 1)
+    say("at rest")
     watch, samples = Watch(folder / DATABASE), Samples(bot)
     beside = [
         asyncio.create_task(watch.run(), name="watch the journal"),
@@ -135,14 +139,18 @@ async def _measured(bot: LoneBot, where: City, folder: Path, options: argparse.N
 
 
 async def _at_rest(where: City, bot: LoneBot) -> float:
-    """Wait until the bot asks Discord for nothing any more; seconds since its start."""
-    before, quiet_since = -1, time.monotonic()
-    while time.monotonic() - quiet_since < 3.0:
-        now = int((await where.do("statistics"))["requests"])
-        if now != before:
-            before, quiet_since = now, time.monotonic()
+    """Wait until the bot asks Discord for nothing any more and has loaded its models: then it hardly uses the
+    processor. Seconds from its start to the last request."""
+    before, quiet_since = (-1, 0.0), time.monotonic()
+    last_request = quiet_since
+    while time.monotonic() - quiet_since < _REST_S:
         await asyncio.sleep(0.25)
-    return quiet_since - bot.started_at
+        now = int((await where.do("statistics"))["requests"]), bot.cpu_seconds()
+        if now[0] != before[0]:
+            last_request = time.monotonic()
+        if now[0] != before[0] or now[1] - before[1] > _BUSY_CPU_S:
+            before, quiet_since = now, time.monotonic()
+    return last_request - bot.started_at
 
 
 # ---------------------------------------------------------------- watching
