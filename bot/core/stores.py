@@ -223,7 +223,7 @@ class PersonaStore(Protocol):
         """`id` 0 in. `bot.errors.NameTaken` when another of the space has the name, case and width folded."""
 
     async def update(self, persona: Persona) -> Persona:
-        """Stores all fields, raises `revision`, keeps the former card in the history."""
+        """Stores all fields but `approved`, raises `revision`, keeps the former card in the history."""
 
     async def delete(self, persona_id: int) -> None: ...
 

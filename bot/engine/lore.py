@@ -250,7 +250,7 @@ class Lore:
             if await self._store.update(replace(found.row, entry=entry)) is None:
                 raise UserFacing("That lore entry was removed meanwhile.")
         else:
-            await self._change_card(found, entry, by)
+            await self._change_card(found, entry)
         return read_entry(entry, found.ref)
 
     async def remove(self, space_id: int, ref: str, *, by: int = 0) -> LoreEntry:
@@ -259,7 +259,7 @@ class Lore:
         if found.row is not None:
             await self._store.remove(space_id, [found.row.id])
         else:
-            await self._change_card(found, None, by)
+            await self._change_card(found, None)
         return found.entry
 
     async def remove_book(self, space_id: int, book: str) -> int:
@@ -280,15 +280,18 @@ class Lore:
             except ValueError as problem:
                 raise UserFacing(f"The pattern `{key[:200]}` is broken: {problem}.") from problem
 
-    async def _change_card(self, found: Listed, entry: Mapping[str, Any] | None, by: int) -> None:
-        persona = found.persona
-        assert persona is not None
-        book = persona.card.get("character_book")
-        assert isinstance(book, Mapping)
+    async def _change_card(self, found: Listed, entry: Mapping[str, Any] | None) -> None:
+        assert found.persona is not None
         number = int(found.ref.rsplit(":", 1)[1])
-        entries: list[Mapping[str, Any]] = list(lore_entries(persona.card))
-        entries[number - 1 : number] = [] if entry is None else [entry]
-        await self._personas.edit(persona.id, by=by, character_book={**book, "entries": entries})
+
+        def change(persona: Persona) -> Persona:
+            book, entries = persona.card.get("character_book"), list(lore_entries(persona.card))
+            if not isinstance(book, Mapping) or entries[number - 1 : number] != [found.raw]:
+                raise UserFacing("That lore entry was changed or removed meanwhile.")
+            entries[number - 1 : number] = [] if entry is None else [entry]
+            return replace(persona, card={**persona.card, "character_book": {**book, "entries": entries}})
+
+        await self._personas.change(found.persona.id, change)
 
 
 # ---------------------------------------------------------------- thousands of entries: in a thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +49,7 @@ class Personas:
         self._places = places
         self._conduct = conduct
         self._live = live
+        self._changing = asyncio.Lock()
 
     async def create(
         self,
@@ -118,17 +119,17 @@ class Personas:
     ) -> Persona:
         """Give a persona another whole card; it keeps its id, memories and former cards. A picture replaces
         the old one only when there is one."""
-        persona = await self._get(persona_id)
+        await self._get(persona_id)
         await self._store.keep_archive(persona_id, archive)
-        return await self._replace(persona, card, persona.avatar if avatar is None else avatar)
-
-    async def _replace(self, persona: Persona, card: Mapping[str, object], avatar: bytes | None) -> Persona:
-        changed = replace(
-            _renamed(persona, _shown_name(card)), card=card, temperament=cards.temperament(card)
+        return await self.change(
+            persona_id,
+            lambda persona: _with_card(persona, card, persona.avatar if avatar is None else avatar),
         )
-        if avatar != persona.avatar:
-            changed = replace(changed, avatar=avatar, avatar_url=None)
-        stored = await self._store.update(changed)
+
+    async def change(self, persona_id: int, change: Callable[[Persona], Persona]) -> Persona:
+        """Store what `change` makes of the persona as it is. Of several at once none is lost."""
+        async with self._changing:
+            stored = await self._store.update(change(await self._get(persona_id)))
         await self._tell_places(stored, self._conduct.load)
         return stored
 
@@ -154,7 +155,7 @@ class Personas:
             raise UserFacing(f"There is no revision {number}. `/persona history` shows those there are.")
         card = {"name": former.name, **former.card}
         picture = await self._store.picture_at(persona_id, number)
-        return await self._replace(await self._get(persona_id), card, picture)
+        return await self.change(persona_id, lambda persona: _with_card(persona, card, picture))
 
     async def edit(
         self,
@@ -169,34 +170,24 @@ class Personas:
     ) -> Persona:
         """Change some fields; the former card stays in the history, a former name in `former_names`. `own`
         are values that only Troupe knows (`bot.core.character`); None takes one away."""
-        persona = await self._get(persona_id)
-        card: Mapping[str, object] = {**persona.card, **card_fields}
-        card = with_own(card, own) if own else card
-        changed = replace(persona, card=card)
-        if temperament is not None:
-            card = cards.with_temperament(card, temperament)
-            changed = replace(persona, card=card, temperament=cards.temperament(card))
-        if name is not None and name.strip() != persona.name:
-            new_name = _checked_name(name)
-            changed = replace(_renamed(persona, new_name), card={**card, "name": new_name})
-        if avatar is not None:
-            changed = replace(changed, avatar=avatar, avatar_url=None)
-        stored = await self._store.update(changed)
-        await self._tell_places(stored, self._conduct.load)
-        return stored
 
-    async def picture(self, persona: Persona, url: str | None) -> Persona:
-        """Remember where the persona's picture can be fetched."""
-        stored = await self._store.update(replace(persona, avatar_url=url))
-        await self._tell_places(stored, self._conduct.load)
-        return stored
+        def change(persona: Persona) -> Persona:
+            card: Mapping[str, object] = {**persona.card, **card_fields}
+            card = with_own(card, own) if own else card
+            changed = replace(persona, card=card)
+            if temperament is not None:
+                card = cards.with_temperament(card, temperament)
+                changed = replace(changed, card=card, temperament=cards.temperament(card))
+            if name is not None and name.strip() != persona.name:
+                new_name = _checked_name(name)
+                changed = replace(_renamed(changed, new_name), card={**card, "name": new_name})
+            return changed if avatar is None else replace(changed, avatar=avatar, avatar_url=None)
+
+        return await self.change(persona_id, change)
 
     async def restrict(self, persona_id: int, *, age_restricted: bool) -> Persona:
         """Whether it plays in age-restricted channels alone; elsewhere it says nothing from now on."""
-        persona = await self._get(persona_id)
-        stored = await self._store.update(replace(persona, age_restricted=age_restricted))
-        await self._tell_places(stored, self._conduct.load)
-        return stored
+        return await self.change(persona_id, lambda persona: replace(persona, age_restricted=age_restricted))
 
     async def delete(self, persona_id: int, *, by: int = NOBODY) -> Persona:
         """Remove the persona; it leaves every cast, what it said stays in the scenes."""
@@ -263,6 +254,12 @@ class Personas:
         if persona is None:
             raise UserFacing("That persona no longer exists. `/persona list` shows those there are.")
         return persona
+
+
+def _with_card(persona: Persona, card: Mapping[str, object], avatar: bytes | None) -> Persona:
+    named = _renamed(persona, _shown_name(card))
+    changed = replace(named, card=card, temperament=cards.temperament(card))
+    return changed if avatar == persona.avatar else replace(changed, avatar=avatar, avatar_url=None)
 
 
 def _renamed(persona: Persona, name: str) -> Persona:

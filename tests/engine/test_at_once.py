@@ -87,3 +87,66 @@ async def test_a_greeting_that_two_swipe_is_replaced_once(tmp_path: Path) -> Non
         assert UserFacing in await both(*swiping)
         await stage.quiet()
         assert [turn.text for turn in await stage.window()] == [EVENING]
+
+
+async def test_two_changes_of_one_persona_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        personas = stage.troupe.personas
+        reading = Held(monkeypatch, stage.store.personas, "get")
+        first = asyncio.create_task(personas.edit(mira.id, description="An old sailor."))
+        await reading.reached()
+        others = [
+            asyncio.create_task(work)
+            for work in (
+                personas.edit(mira.id, name="Miranda", temperament=[9, 1, 1, 1, 1, 1, 1, 1]),
+                personas.restrict(mira.id, age_restricted=True),
+            )
+        ]
+        await asyncio.wait(others, timeout=0.2)
+        reading.go.set()
+        await asyncio.gather(first, *others)
+        changed = await personas.by_id(mira.id)
+        assert (changed.name, changed.text("description")) == ("Miranda", "An old sailor.")
+        assert changed.age_restricted
+        assert changed.temperament[0] == 9
+
+
+async def test_a_persona_that_is_approved_while_it_is_edited_stays_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.troupe.personas.create(TAVERN.space_id, name="Mira", approved=False)
+        reading = Held(monkeypatch, stage.store.personas, "get")
+        editing = asyncio.create_task(stage.troupe.personas.edit(mira.id, description="An old sailor."))
+        await reading.reached()
+        await stage.troupe.trust.approval.approve(TAVERN.space_id, mira.id)
+        reading.go.set()
+        await editing
+        assert (await stage.troupe.personas.by_id(mira.id)).approved
+
+
+async def test_two_changes_of_the_lore_in_one_card_are_both_kept(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        entries = [{"keys": [word], "content": f"About the {word}."} for word in ("mill", "well", "inn")]
+        mira = await stage.persona()
+        await stage.troupe.personas.edit(mira.id, character_book={"entries": entries})
+        await asyncio.gather(
+            stage.troupe.lore.edit(TAVERN.space_id, "Mira:1", {"content": "It burned."}),
+            stage.troupe.lore.edit(TAVERN.space_id, "Mira:2", {"content": "It is dry."}),
+        )
+        told = [one.entry.content for one in await stage.troupe.lore.all(TAVERN.space_id)]
+        assert told == ["It burned.", "It is dry.", "About the inn."]
+
+
+async def test_an_entry_of_a_card_is_not_taken_for_one_that_was_removed(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        entries = [{"keys": [word], "content": f"About the {word}."} for word in ("mill", "well", "inn")]
+        mira = await stage.persona()
+        await stage.troupe.personas.edit(mira.id, character_book={"entries": entries})
+        removing = [stage.troupe.lore.remove(TAVERN.space_id, "Mira:1") for _ in range(2)]
+        assert UserFacing in await both(*removing)
+        told = [one.entry.content for one in await stage.troupe.lore.all(TAVERN.space_id)]
+        assert told == ["About the well.", "About the inn."]

@@ -45,7 +45,8 @@ class SqlPersonas:
         return await self._database.write(work)
 
     async def update(self, persona: Persona) -> Persona:
-        """See the port. StorageError when there is no such persona, NameTaken as for `create`."""
+        """See the port. StorageError when there is no such persona, NameTaken as for `create`. Only `approve`
+        approves."""
         now = self._database.now()
         return await self._database.write(lambda connection: _update(connection, persona, now))
 
@@ -209,7 +210,7 @@ def _update(connection: Connection, persona: Persona, now: datetime) -> Persona:
             avatar=former.avatar if replaced else None,
         )
     )
-    values = {**_row(persona), "revision": former.revision + 1}
+    values = {**_row(persona), "revision": former.revision + 1, "approved": former.approved}
     try:
         connection.execute(sa.update(personas).where(personas.c.id == persona.id).values(**values))
     except IntegrityError as error:
