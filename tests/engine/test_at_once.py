@@ -128,25 +128,41 @@ async def test_a_persona_that_is_approved_while_it_is_edited_stays_approved(
         assert (await stage.troupe.personas.by_id(mira.id)).approved
 
 
-async def test_two_changes_of_the_lore_in_one_card_are_both_kept(tmp_path: Path) -> None:
+@pytest.fixture
+def book() -> dict[str, object]:
+    """A lorebook of three entries."""
+    entries = [{"keys": [word], "content": f"About the {word}."} for word in ("mill", "well", "inn")]
+    return {"entries": entries}
+
+
+async def test_two_changes_of_the_lore_in_one_card_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, book: dict[str, object]
+) -> None:
     async with open_stage(tmp_path) as stage:
-        entries = [{"keys": [word], "content": f"About the {word}."} for word in ("mill", "well", "inn")]
-        mira = await stage.persona()
-        await stage.troupe.personas.edit(mira.id, character_book={"entries": entries})
-        await asyncio.gather(
-            stage.troupe.lore.edit(TAVERN.space_id, "Mira:1", {"content": "It burned."}),
-            stage.troupe.lore.edit(TAVERN.space_id, "Mira:2", {"content": "It is dry."}),
-        )
-        told = [one.entry.content for one in await stage.troupe.lore.all(TAVERN.space_id)]
+        mira, lore = await stage.persona(), stage.troupe.lore
+        await stage.troupe.personas.edit(mira.id, character_book=book)
+        looking = Held(monkeypatch, lore, "all")
+        first = asyncio.create_task(lore.edit(TAVERN.space_id, "Mira:1", {"content": "It burned."}))
+        await looking.reached()
+        await lore.edit(TAVERN.space_id, "Mira:2", {"content": "It is dry."})
+        looking.go.set()
+        await first
+        told = [one.entry.content for one in await lore.all(TAVERN.space_id)]
         assert told == ["It burned.", "It is dry.", "About the inn."]
 
 
-async def test_an_entry_of_a_card_is_not_taken_for_one_that_was_removed(tmp_path: Path) -> None:
+async def test_an_entry_of_a_card_is_not_taken_for_one_that_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, book: dict[str, object]
+) -> None:
     async with open_stage(tmp_path) as stage:
-        entries = [{"keys": [word], "content": f"About the {word}."} for word in ("mill", "well", "inn")]
-        mira = await stage.persona()
-        await stage.troupe.personas.edit(mira.id, character_book={"entries": entries})
-        removing = [stage.troupe.lore.remove(TAVERN.space_id, "Mira:1") for _ in range(2)]
-        assert UserFacing in await both(*removing)
-        told = [one.entry.content for one in await stage.troupe.lore.all(TAVERN.space_id)]
+        mira, lore = await stage.persona(), stage.troupe.lore
+        await stage.troupe.personas.edit(mira.id, character_book=book)
+        looking = Held(monkeypatch, lore, "all")
+        first = asyncio.create_task(lore.remove(TAVERN.space_id, "Mira:1"))
+        await looking.reached()
+        await lore.remove(TAVERN.space_id, "Mira:1")
+        looking.go.set()
+        with pytest.raises(UserFacing, match="meanwhile"):
+            await first
+        told = [one.entry.content for one in await lore.all(TAVERN.space_id)]
         assert told == ["About the well.", "About the inn."]
