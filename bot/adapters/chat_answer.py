@@ -109,9 +109,10 @@ class Answer:
             if isinstance(refusal := delta.get("refusal"), str):
                 self._refusal += refusal
             shown = self._take_text(_text_of(delta.get("content")) or _text_of(choice.get("text")))
-        self.error = choice.get("error") or self.error  # OpenRouter, when the one behind it failed
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
             self._finish_reason = reason
+        failed = "the model failed" if reason == "error" else None  # KoboldCpp says no more than that
+        self.error = choice.get("error") or self.error or failed  # OpenRouter, when the one behind it failed
         return shown
 
     def _take_text(self, text: str) -> str:

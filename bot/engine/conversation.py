@@ -36,7 +36,14 @@ from bot.engine.slots import Priority
 from bot.engine.state import ReplyRequest, RunningReply
 from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.thrift import Thrift, payer_of
-from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, StorageError
+from bot.errors import (
+    ContextOverflow,
+    EmptyReply,
+    ModelError,
+    ModelMisconfigured,
+    ModelRefused,
+    StorageError,
+)
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +60,10 @@ _CROWDED = "Too many replies are being written here right now. Please ask again 
 _NO_WORDS = "*{name} finds no words for that. Please say it another way.*"
 _HELD_BACK = "*{name}'s answer broke the rules of this server and was not posted. Please say it another way.*"
 _UNAVAILABLE = "*{name} cannot answer right now: the language model does not respond. Please try again soon.*"
+_REFUSED = (
+    "*{name} cannot answer right now: the language model refused. "
+    "Please say it another way, or try again later.*"
+)
 _MISCONFIGURED = (
     "*{name} cannot answer: the bot's language model is misconfigured. "
     "Its owner finds the details in the log (reference {reference}).*"
@@ -179,6 +190,8 @@ class Conversation:
         log.warning("Place %s has no reply (ref %s): %s", reply.request.place.id, number, problem)
         self._health.failure = f"{type(problem).__name__}, see the log (ref {number})"
         text = _MISCONFIGURED if isinstance(problem, ModelMisconfigured) else _UNAVAILABLE
+        if isinstance(problem, ModelRefused | ContextOverflow):
+            text = _REFUSED
         text = text.format(name=reply.request.persona.name, reference=number)
         await self._instead(reply, actor, text, hold=HOLD_SECONDS)
 

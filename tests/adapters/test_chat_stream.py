@@ -11,7 +11,7 @@ import pytest
 
 from bot.adapters.chat_stream import AnswerBody, NotAnAnswer
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, ModelUnavailable
-from tests.model_server import Bytes, Fail, ModelServer, Raw
+from tests.model_server import Behaviour, Bytes, Fail, ModelServer, Raw, Say
 from tests.model_server.fixtures import MakeChatModel, ask, make_chat_model, model_server
 
 __all__ = ["make_chat_model", "model_server"]
@@ -140,6 +140,12 @@ async def test_an_answer_is_read_as_it_was_meant(
         (Raw(['event: error\ndata: {"type": "error", "error": {"type": "x"}}']), ModelUnavailable, 3),
         (Raw(['error: {"code": 500, "message": "Context size has been exceeded."}']), ContextOverflow, 1),
         (Raw(['data: {"detail": "the worker died"}']), ModelUnavailable, 3),
+        (Say("", finish="error"), ModelUnavailable, 3),
+        (
+            Fail(200, {"choices": [{"message": {"content": ""}, "finish_reason": "error"}]}),
+            ModelUnavailable,
+            3,
+        ),
         (Bytes([b'{"error": "model `x` not found"}'], EVENTS), ModelMisconfigured, 1),
         (Fail(200, {"detail": "Not Found"}), ModelError, 6),
         (Fail(200, {"success": False, "errors": [{"message": "Authentication error"}]}), ModelError, 6),
@@ -151,7 +157,7 @@ async def test_an_answer_is_read_as_it_was_meant(
 async def test_trouble_in_odd_forms_is_told_apart(
     model_server: ModelServer,
     make_chat_model: MakeChatModel,
-    behaviour: Bytes | Raw | Fail,
+    behaviour: Behaviour,
     error: type[ModelError],
     most: int,
 ) -> None:

@@ -57,6 +57,7 @@ NOTED = ("They met at the inn.", "Alice brought a silver key.")
 JUNK = ("plan:", "<think", "{", "Traceback", "error", "choices", "html", "127.0.0.1", KEY)
 
 ANSWER, DOWN, WRONG, WORDLESS = "answer", "cannot answer right now", "misconfigured", "finds no words"
+REFUSED = "the language model refused"
 WRITTEN, KEPT = "written", "kept"
 
 Behave = Callable[[str], Behaviour]
@@ -163,7 +164,7 @@ ROWS = (
     Row("empty", lambda _: Say(""), WORDLESS, KEPT),
     Row("null", lambda _: Say(None), WORDLESS, KEPT),
     Row("whitespace", lambda _: Say(" \n\t \n"), WORDLESS, KEPT),
-    Row("withheld by a filter", lambda _: Say(None, finish="content_filter"), DOWN, KEPT),
+    Row("withheld by a filter", lambda _: Say(None, finish="content_filter"), REFUSED, KEPT),
     Row(
         "filter in the middle",
         lambda text: Say(text[:-4], finish="content_filter"),
@@ -171,7 +172,7 @@ ROWS = (
         KEPT,
         spoken=TRIMMED,
     ),
-    Row("refusal field", lambda _: Say("", extra={"refusal": "I cannot."}, chunks=[""]), DOWN, KEPT),
+    Row("refusal field", lambda _: Say("", extra={"refusal": "I cannot."}, chunks=[""]), REFUSED, KEPT),
     Row("refusal in words", lambda _: Say(REFUSED_IN_WORDS), ANSWER, KEPT, spoken=REFUSED_IN_WORDS),
     Row("thoughts in a field", lambda text: Say(text, reasoning="plan: lie")),
     Row(
@@ -220,8 +221,9 @@ ROWS = (
     Row("error before the stream", lambda _: ErrorInStream(), DOWN, KEPT),
     Row("error in the name of an event", lambda _: Raw([f"event: error\ndata: {OVERLOADED}"]), DOWN, KEPT),
     Row("error in a list", lambda _: Raw([f"data: [{OVERLOADED}]"]), DOWN, KEPT),
-    Row("error with status 200", lambda _: Fail(200, {"error": {"message": "no worker"}}), DOWN, KEPT),
-    Row("error in words of a proxy", lambda _: Fail(200, {"detail": "Bad gateway"}), DOWN, KEPT),
+    Row("error as the reason of the end", lambda _: Say("", finish="error"), DOWN, KEPT),
+    Row("error with status 200", lambda _: Fail(200, {"error": {"message": "no worker"}}), REFUSED, KEPT),
+    Row("error in words of a proxy", lambda _: Fail(200, {"detail": "Bad gateway"}), REFUSED, KEPT),
     Row("stream that repeats", lambda _: Say(LOOP), ANSWER, KEPT, spoken="They sit by the fire and talk."),
     Row("no reason for the end", lambda text: Say(text, finish=None)),
     Row("no reason and no mark", lambda text: Say(text, finish=None, done=False)),
@@ -271,7 +273,7 @@ ROWS = (
     Row("401", lambda _: Fail(401, {"error": {"message": f"Wrong key {KEY}"}}), WRONG, KEPT),
     Row("402", lambda _: Fail(402), WRONG, KEPT),
     Row("404", lambda _: Fail(404, {"error": {"message": "The model `x` does not exist"}}), WRONG, KEPT),
-    Row("400 that nobody understands", lambda _: Fail(400, {"error": "computer says no"}), DOWN, KEPT),
+    Row("400 that nobody understands", lambda _: Fail(400, {"error": "computer says no"}), REFUSED, KEPT),
     Row("no model loaded", lambda _: Fail(400, {"error": {"message": "No models loaded."}}), WRONG, KEPT),
     Row("redirected without an end", lambda _: Fail(307, "", {"Location": COMPLETIONS}), WRONG, KEPT),
     Row("redirected to a page", lambda _: Fail(302, "", {"Location": "/login"}), WRONG, KEPT),

@@ -182,6 +182,11 @@ _OVERFLOWS: dict[str, tuple[Callable[[str], Fail], str]] = {
         _mistral,
         "The decoder prompt (length {asked}) is longer than the maximum model length of {limit}.",
     ),
+    "vllm of today": (
+        lambda message: _says(message, param="input_tokens", code=400),
+        "This model's maximum context length is {limit} tokens. However, your request has {asked} input "
+        "tokens. Please reduce the length of the input messages. (parameter=input_tokens, value={asked})",
+    ),
     "lm-studio": (
         _flat,
         "Trying to keep the first {asked} tokens when context the overflows. However, the model is loaded "
