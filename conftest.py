@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bot.engine import indexing
+
 # How fast generated cases come depends on what else the machine does.
 settings.register_profile("troupe", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("troupe")
@@ -52,6 +54,12 @@ def no_logged_exceptions(request: pytest.FixtureRequest) -> Iterator[None]:
         logging.getLogger().removeHandler(handler)
     if handler.texts:
         pytest.fail("exceptions were logged:\n" + "\n".join(handler.texts), pytrace=False)
+
+
+@pytest.fixture
+def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New memories are indexed at once instead of waiting for company."""
+    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 @pytest.fixture

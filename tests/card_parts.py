@@ -12,6 +12,13 @@ from typing import Any
 
 from PIL import Image
 
+LORE_ENTRY = {
+    "keys": ["ferry"],
+    "content": "It never moors.",
+    "enabled": True,
+    "insertion_order": 1,
+    "extensions": {},
+}
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 

@@ -14,17 +14,11 @@ from bot.adapters.sentence_model import bundled_folder
 from bot.app import INDEX, App, open_app
 from bot.core.events import MessagePosted, snowflake
 from bot.data_lock import AlreadyOwned
-from bot.engine import indexing
 from bot.settings import Settings
 from tests.engine.stage import ALICE, TAVERN, FakeMessenger, RealClock
 from tests.model_server import ModelServer
 
-pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("hurried_indexer")]
 
 
 @asynccontextmanager

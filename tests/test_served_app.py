@@ -17,13 +17,8 @@ from tests.model_server import Fail, ModelServer
 from tests.model_server.embeddings import Embed
 from tests.test_app import found, indexed, running, say, start_scene
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("hurried_indexer")]
 SERVED = {"EMBEDDING_MODEL": "openai:embed-3"}
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 async def test_memories_are_indexed_and_found_and_a_head_is_fitted_once(

@@ -26,6 +26,7 @@ from bot.core.character import TRAITS, own_strategy, own_weight, traits
 from bot.core.options import STRATEGIES
 from bot.errors import UserFacing
 from tests.card_parts import (
+    LORE_ENTRY,
     apng,
     charx,
     chunk,
@@ -41,14 +42,6 @@ from tests.card_parts import (
     ztext,
 )
 from tests.loop_gaps import gaps
-
-ENTRY = {
-    "keys": ["ferry"],
-    "content": "It never moors.",
-    "enabled": True,
-    "insertion_order": 1,
-    "extensions": {},
-}
 
 
 async def refused(raw: bytes, name: str = "card.png") -> str:
@@ -158,7 +151,7 @@ async def test_i13_a_very_large_card_is_read_quickly_and_off_the_event_loop() ->
     words = " ".join(
         rng.choice(("mill", "river", "rain", "ferry", "é")) + str(rng.random()) for _ in range(110_000)
     )
-    entries = [{**ENTRY, "content": "x" * 9300, "id": number} for number in range(20)]
+    entries = [{**LORE_ENTRY, "content": "x" * 9300, "id": number} for number in range(20)]
     card = v3(
         description=words[:22_000],
         creator_notes=f"<b>{words[:12_000]}</b>",
@@ -257,7 +250,11 @@ async def test_c45_a_missing_name_comes_from_the_root_or_the_file(card: dict[str
 async def test_i03_i04_books_assets_dates_and_root_fields_are_kept() -> None:
     book = {
         "name": "World",
-        "entries": [ENTRY, {**ENTRY, "keys": [], "constant": True}, {**ENTRY, "enabled": False}],
+        "entries": [
+            LORE_ENTRY,
+            {**LORE_ENTRY, "keys": [], "constant": True},
+            {**LORE_ENTRY, "enabled": False},
+        ],
     }
     card = v3(
         root={"first_mes": "old", "talkativeness": "0.5", "fav": True, "chat": "Mira - 2023"},
@@ -299,19 +296,19 @@ async def test_i03_i04_books_assets_dates_and_root_fields_are_kept() -> None:
 
 async def test_i11_a_lorebook_is_told_apart_and_read_as_one() -> None:
     world = {"entries": {"0": {"uid": 0, "key": ["ferry"], "content": "x", "order": 100, "disable": False}}}
-    third = {"spec": "lorebook_v3", "data": {"name": "World", "description": "d", "entries": [ENTRY]}}
+    third = {"spec": "lorebook_v3", "data": {"name": "World", "description": "d", "entries": [LORE_ENTRY]}}
     for book in (world, third):
         raw = json.dumps(book).encode()
         assert "/lore import" in await refused(raw)
         assert await read_lorebook_file(raw) == book
-    card = png(text(b"ccv3", packed(v3(character_book={"entries": [ENTRY]}))))
-    assert (await read_lorebook_file(card))["entries"] == [ENTRY]
+    card = png(text(b"ccv3", packed(v3(character_book={"entries": [LORE_ENTRY]}))))
+    assert (await read_lorebook_file(card))["entries"] == [LORE_ENTRY]
     with pytest.raises(UserFacing, match="without a lorebook"):
         await read_lorebook_file(json.dumps(v3()).encode())
 
 
 async def test_c48_unknown_macros_are_named_wherever_they_stand() -> None:
-    entry = {**ENTRY, "content": "{{lastMessage}}"}
+    entry = {**LORE_ENTRY, "content": "{{lastMessage}}"}
     card = v3(
         description="{{char}} {{ USER }} {{foo}} <BOT>",
         first_mes="{{user}} {{roll:2d6}} {{Foo::x}} {{foo}}",
@@ -504,7 +501,7 @@ async def test_the_picture_of_an_export_comes_back_the_same(side: int) -> None:
 
 
 async def test_exports_have_what_other_frontends_require() -> None:
-    data, _ = read_card(v1(character_book={"entries": {"0": ENTRY}}))
+    data, _ = read_card(v1(character_book={"entries": {"0": LORE_ENTRY}}))
     raw = await write_card_png(data, None)
     cards = {
         one.keyword: json.loads(base64.b64decode(one.text)) for one in text_chunks(raw, ("chara", "ccv3"))
@@ -527,4 +524,4 @@ async def test_exports_have_what_other_frontends_require() -> None:
             for key in ("alternate_greetings", "tags", "group_only_greetings")
         )
         assert isinstance(card["data"]["extensions"], dict)
-        assert card["data"]["character_book"] == {"entries": [ENTRY], "extensions": {}}
+        assert card["data"]["character_book"] == {"entries": [LORE_ENTRY], "extensions": {}}

@@ -13,21 +13,14 @@ import pytest
 
 from bot.adapters.card_files import read_card_file
 from bot.core.cards import TEMPERAMENTS
-from tests.card_parts import charx, packed, picture, png, text, v1, v3
+from tests.card_parts import LORE_ENTRY, charx, packed, picture, png, text, v1, v3
 from tests.cogs.played import Played, open_played
 from tests.discord_server import DiscordServer, Modal
 from tests.loop_gaps import gaps
 
-ENTRY = {
-    "keys": ["ferry"],
-    "content": "It never moors.",
-    "enabled": True,
-    "insertion_order": 1,
-    "extensions": {},
-}
 CARD = v3(
     alternate_greetings=["Again you?"],
-    character_book={"entries": [ENTRY]},
+    character_book={"entries": [LORE_ENTRY]},
     extensions={"depth_prompt": {"depth": 4}},
     description="{{char}} runs a ferry {{foo}}",
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
 from bot.core.emotion import FLAT
-from bot.core.types import Persona, Scene, Turn, TurnKind
+from bot.core.types import Memory, MemoryKind, Persona, Scene, Turn, TurnKind
 
 START = datetime(2026, 5, 12, 20, 0, tzinfo=UTC)
 ALICE, BOB = 111, 222
@@ -76,3 +78,20 @@ def said(text: str, turn_id: int = 1, name: str = "Mira", persona_id: int = 1) -
 def words(text: str) -> int:
     """A token counter that tests can follow: one token per word."""
     return len(text.split())
+
+
+def memory(number: int, emotion: Sequence[float] | None, text: str = "", speaker: str = "Alice") -> Memory:
+    """A turn's memory; the emotion has eight numbers."""
+    return Memory(
+        kind=MemoryKind.TURN,
+        space_id=1,
+        place_id=1,
+        story_id=1,
+        scene_id=1,
+        text=text or f"moment {number}",
+        created_at=START,
+        witnesses=(1,),
+        speaker=speaker,
+        id=number,
+        emotion=None if emotion is None else np.array(emotion, dtype=np.float32),
+    )

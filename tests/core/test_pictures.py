@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bot.core.pictures import LABELLED, LONGEST_LABEL, timeline
-from bot.core.types import Memory, MemoryKind
-from tests.core.scene_parts import START
+from bot.core.types import Memory
+from tests.core.scene_parts import memory
 
 
-def memory(number: int, strongest: float | None, text: str = "") -> Memory:
-    emotion = None if strongest is None else np.array([1, 1, strongest, 1, 1, 1, 1, 1], dtype=np.float32)
-    return Memory(
-        kind=MemoryKind.TURN,
-        space_id=1,
-        place_id=1,
-        story_id=1,
-        scene_id=1,
-        text=text or f"moment {number}",
-        created_at=START,
-        witnesses=(1,),
-        speaker="Alice",
-        id=number,
-        emotion=emotion,
-    )
+def feared(number: int, strongest: float | None, text: str = "") -> Memory:
+    return memory(number, None if strongest is None else [1, 1, strongest, 1, 1, 1, 1, 1], text)
 
 
 def test_the_strongest_moments_are_labelled_with_room_between_them() -> None:
     strong = {0: 9.0, 2: 8.0, 20: 7.0, 40: 6.0, 60: 5.0, 80: 4.5, 95: 4.2}
-    made = timeline("Feast", [memory(at, strong.get(at, 2.0)) for at in range(100)])
+    made = timeline("Feast", [feared(at, strong.get(at, 2.0)) for at in range(100)])
     assert len(made.feelings) == 100
     assert [at for at, _ in made.labels] == [0, 20, 40, 60, 80]
     assert len(made.labels) == LABELLED
@@ -36,11 +21,11 @@ def test_the_strongest_moments_are_labelled_with_room_between_them() -> None:
 
 
 def test_faint_and_unknown_feelings_get_no_label() -> None:
-    made = timeline("Feast", [memory(1, 3.0), memory(2, None)])
+    made = timeline("Feast", [feared(1, 3.0), feared(2, None)])
     assert (len(made.feelings), made.labels) == (1, ())
 
 
 def test_a_long_text_is_cut() -> None:
-    ((_, label),) = timeline("Feast", [memory(1, 9.0, "word " * 40)]).labels
+    ((_, label),) = timeline("Feast", [feared(1, 9.0, "word " * 40)]).labels
     assert len(label) <= LONGEST_LABEL
     assert label.endswith("…")

@@ -9,29 +9,18 @@ import numpy as np
 from bot.core.spontaneous import pick
 from bot.core.types import Memory, MemoryKind
 from bot.core.vectors import Vector
-from tests.core.scene_parts import START
+from tests.core.scene_parts import memory
 
 
 def felt(joy: float = 1, sadness: float = 1, anger: float = 1) -> Vector:
     return np.array([joy, 1, 1, 1, sadness, 1, anger, 1], dtype=np.float32)
 
 
-def memory(number: int, emotion: Vector | None, text: str = "We buried him under the oak.") -> Memory:
-    return Memory(
-        kind=MemoryKind.TURN,
-        space_id=1,
-        place_id=1,
-        story_id=1,
-        scene_id=1,
-        text=text,
-        created_at=START,
-        witnesses=(1,),
-        id=number,
-        emotion=emotion,
-    )
+def buried(number: int, emotion: Vector | None) -> Memory:
+    return memory(number, emotion, "We buried him under the oak.")
 
 
-STRONG, FAINT = memory(1, felt(joy=9)), memory(2, felt(sadness=3.2))
+STRONG, FAINT = buried(1, felt(joy=9)), buried(2, felt(sadness=3.2))
 
 
 def test_without_a_mood_the_strongest_comes() -> None:
@@ -40,7 +29,7 @@ def test_without_a_mood_the_strongest_comes() -> None:
 
 
 def test_a_mood_brings_what_felt_alike_before_what_was_only_strong() -> None:
-    sad = memory(3, felt(sadness=8))
+    sad = buried(3, felt(sadness=8))
     assert pick([STRONG, sad], felt(sadness=7), resting=()) == sad
     assert pick([FAINT], felt(sadness=7), resting=()) == FAINT
 

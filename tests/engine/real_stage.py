@@ -68,6 +68,12 @@ async def chatter(stage: Stage, rounds: int, lines: Sequence[str] = SMALL_TALK) 
     async with asyncio.timeout(50):
         while stage.troupe.summariser.waiting >= 10 or stage.troupe.summariser.busy:
             await asyncio.sleep(0.02)
+        await indexed(stage)
+
+
+async def indexed(stage: Stage, *, within: float = 50.0) -> None:
+    """Wait until every memory has its key."""
+    async with asyncio.timeout(within):
         while await stage.store.memories.count_to_index(stage.troupe.indexer._encoder.id):
             await asyncio.sleep(0.02)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from bot import prompts
 from bot.adapters.sql_store import SqlStore, open_store
 from bot.core.events import MessageEdited, MessagePosted, MessagesDeleted, snowflake
+from bot.core.trust import Surroundings
 from bot.core.types import OutboxRow, Persona, Place, Turn
 from bot.engine.assembly import assemble
 from bot.engine.parts import Parts
@@ -94,6 +95,18 @@ class FakeMessenger:
     def texts(self, place: Place = TAVERN) -> list[str]:
         """What personas said in a place."""
         return [text for place_id, _, text in self.said if place_id == place.id]
+
+
+@dataclass
+class SomeChannels:
+    """Channels for everyone but those named; those of `unknown` are not known."""
+
+    private: set[int] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+
+    def about(self, place: Place) -> Surroundings:
+        known = place.id not in self.unknown
+        return Surroundings(known=known, for_everyone=known and place.id not in self.private)
 
 
 @dataclass

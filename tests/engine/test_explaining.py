@@ -11,16 +11,12 @@ import pytest
 
 from bot.core.spontaneous import COOLDOWN_TURNS
 from bot.core.vectors import Vector
-from bot.engine import indexing
 from bot.errors import UserFacing
 from tests.engine.stage import BOB, TAVERN, Stage, open_stage
 
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
+
 MAY = "may bring it up if it fits, and need not:\n"
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 class StrongFeelings:

@@ -14,10 +14,11 @@ import pytest
 
 from bot.core.trust import Channels, Link, NoChannels, Surroundings
 from bot.core.types import Persona, Place
-from bot.engine import indexing
 from tests.engine.stage import ALICE, BOB, TAVERN, Stage, open_stage
 from tests.fakes import Prompt
 from tests.fakes_index import FakeIndex
+
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
 
 PLACES = (
     Place(id=500, guild_id=9, name="tavern"),
@@ -30,11 +31,6 @@ PLACES = (
 WORDS = ("amberwick", "bluethorn", "copperlane", "duskmoor", "emberfall")
 QUESTION = "Mira, what is the secret word of the vault?"
 LATER = ("at once", "after a restart", "after a rename", "after a rebuilt index")
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 def notes(prompt: Prompt) -> str:

@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from bot.core.vectors import Vector
-from bot.engine import indexing
 from tests.engine.stage import TAVERN, Stage, open_stage
 
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
 
 
 class Late:

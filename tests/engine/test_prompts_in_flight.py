@@ -8,22 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.trust import Surroundings
 from bot.core.types import Memory, Place
 from bot.core.vectors import Vector
-from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
+from tests.engine.stage import BOB, CELLAR, TAVERN, SomeChannels, Stage, open_stage
 from tests.records import newest_turns
 
 ASKED = "Mira, what was the name of my grandmother's parrot?"
 TOLD = "My grandmother's parrot is called Bartholomew."
 GREETED = "Bartholomew is a fine name for a parrot, my dear."
-
-
-class OpenChannels:
-    """Channels that everyone may read."""
-
-    def about(self, place: Place) -> Surroundings:
-        return Surroundings(known=True, for_everyone=True)
 
 
 async def talk(stage: Stage, number: int = 150) -> None:
@@ -171,7 +163,7 @@ async def test_a_memory_of_the_personas_own_past(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "edited"])
 async def test_a_turn_of_a_linked_channel(tmp_path: Path, how: str) -> None:
-    async with open_stage(tmp_path, {"reply": ["It is late."]}, channels=OpenChannels()) as stage:
+    async with open_stage(tmp_path, {"reply": ["It is late."]}, channels=SomeChannels()) as stage:
         mira = await stage.persona()
         await stage.scene(mira, place=TAVERN)
         await stage.scene(mira, place=CELLAR)

@@ -9,18 +9,12 @@ import pytest
 
 from bot.core.spontaneous import COOLDOWN_TURNS
 from bot.core.types import MemoryKind
-from bot.engine import indexing
 from tests.engine.real_stage import chatter, notes, real_stage, recalled
 from tests.engine.stage import ALICE, BOB, CARO, TAVERN, Stage
 from tests.fakes import Prompt
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.usefixtures("hurried_indexer")]
 MAY = "may bring it up if it fits, and need not:\n"
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 def quiet_notes(prompt: Prompt) -> str:

@@ -10,19 +10,15 @@ from pathlib import Path
 import pytest
 
 from bot.core.types import Memory, MemoryKind
-from bot.engine import indexing
 from tests.engine.gates import Held
 from tests.engine.stage import BOB, TAVERN, Stage, open_stage
 from tests.engine.test_explaining import StrongFeelings
 from tests.fakes import Prompt
 
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
+
 NOTES = json.dumps({"keep": "all", "lines": [{"section": "place", "text": "The inn.", "turns": [1]}]})
 THOUGHT = "Bob drowns what he will not say."
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 def think(_: Prompt) -> str:

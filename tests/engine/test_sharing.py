@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from bot.core.trust import Link, Surroundings
+from bot.core.trust import Link
 from bot.core.types import Place
-from bot.engine import indexing
 from bot.errors import UserFacing
-from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, Stage, open_stage
+from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, SomeChannels, Stage, open_stage
+
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
 
 ELSEWHERE = Place(id=700, guild_id=10, name="elsewhere")
-
-
-@dataclass
-class SomeChannels:
-    """Channels for everyone but those named; those of `unknown` are not known."""
-
-    private: set[int] = field(default_factory=set)
-    unknown: set[int] = field(default_factory=set)
-
-    def about(self, place: Place) -> Surroundings:
-        known = place.id not in self.unknown
-        return Surroundings(known=known, for_everyone=known and place.id not in self.private)
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
 
 
 async def played(stage: Stage) -> None:

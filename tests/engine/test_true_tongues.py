@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.embedder import ThreadedEncoder, make_encoder
 from bot.adapters.stemmers import Stemmers
 from bot.core.types import Place
-from bot.engine import indexing
+from tests.engine.real_stage import indexed, real_stage
 from tests.engine.stage import BOB, TAVERN, Stage
-from tests.engine.test_true_recall import true_stage
 from tests.engine.tongues import MARKED, tongue
 
+pytestmark = pytest.mark.usefixtures("hurried_indexer")
+
 TALK = 20
-
-
-@pytest.fixture(autouse=True)
-def hurried_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
-
-
-@pytest.fixture
-async def encoder() -> AsyncIterator[ThreadedEncoder]:
-    async with make_encoder("bundled", threads=1) as one:
-        await one.load()
-        yield one
 
 
 async def play(stage: Stage, language: str, place: Place) -> None:
@@ -41,19 +27,13 @@ async def play(stage: Stage, language: str, place: Place) -> None:
     await stage.quiet()
 
 
-async def indexed(stage: Stage, encoder: ThreadedEncoder) -> None:
-    async with asyncio.timeout(220):
-        while await stage.store.memories.count_to_index(encoder.id):
-            await asyncio.sleep(0.05)
-
-
 @pytest.mark.timeout(300)
-async def test_a_marked_memory_is_found_in_every_language(tmp_path: Path, encoder: ThreadedEncoder) -> None:
+async def test_a_marked_memory_is_found_in_every_language(tmp_path: Path) -> None:
     places = {name: replace(TAVERN, id=TAVERN.id + number) for number, name in enumerate(MARKED)}
-    async with true_stage(tmp_path, encoder, stemmer_of=Stemmers().of) as stage:
+    async with real_stage(tmp_path, scorer=None, stemmer_of=Stemmers().of) as stage:
         for language, place in places.items():
             await play(stage, language, place)
-        await indexed(stage, encoder)
+        await indexed(stage, within=220)
         first = {}
         for language, place in places.items():
             found = await stage.troupe.memories.search(place, tongue(language).asked, limit=1)
