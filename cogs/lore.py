@@ -167,7 +167,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         )
         if changed:
             await think(interaction)
-            edited = await self._troupe.lore.edit(space_id, entry, changed, by=interaction.user.id)
+            edited = await self._troupe.lore.edit(space_id, entry, changed)
             given = ", ".join(f"{key} {value}" for key, value in changed.items())
             await note(self._troupe, interaction, "lore edit", f"{edited.ref}: {given}")
             await say(interaction, f"Lore `{edited.ref}` is changed.\n{_line(edited)}")
@@ -199,7 +199,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         if "secondary_keys" in changed:
             changed["selective"] = bool(changed["secondary_keys"])
         space_id = here(interaction).space_id
-        edited = await self._troupe.lore.edit(space_id, found.ref, changed, by=interaction.user.id)
+        edited = await self._troupe.lore.edit(space_id, found.ref, changed)
         before = {"keys": ", ".join(found.entry.keys), "text": found.entry.content, "name": found.entry.name}
         parts = [f"{word} {change(before.get(word, ''), text)}" for word, text in typed.items()]
         await note(self._troupe, interaction, "lore edit", f"{edited.ref}: {', '.join(parts)}")
@@ -250,7 +250,7 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
             await note(self._troupe, interaction, "lore remove", f"{gone} entries of the book {name}")
             await say(interaction, f"{gone} entries of “{shorten(name, 80)}” are removed.")
             return
-        removed = await self._troupe.lore.remove(space_id, entry, by=interaction.user.id)
+        removed = await self._troupe.lore.remove(space_id, entry)
         await note(self._troupe, interaction, "lore remove", f"{removed.ref} {removed.title}")
         await say(interaction, f"Lore `{removed.ref}` ({shorten(removed.title, 80)}) is removed.")
 

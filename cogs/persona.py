@@ -165,7 +165,7 @@ class Personas(
             keys["own"] = own
         if "temperament" in keys:
             keys["temperament"] = TEMPERAMENTS[keys["temperament"]]
-        edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, **keys)
+        edited = await self._troupe.personas.edit(persona.id, **keys)
         parts = [
             f"{field.word} {change(value_of(persona, field), changed[field.word])}"
             for field in fields
@@ -185,7 +185,7 @@ class Personas(
     async def _change_picture(self, interaction: Asked, persona: Persona, avatar: discord.Attachment) -> None:
         await think(interaction)
         picture = await self._prepare_picture(await read_file(avatar))
-        edited = await self._troupe.personas.edit(persona.id, by=interaction.user.id, avatar=picture)
+        edited = await self._troupe.personas.edit(persona.id, avatar=picture)
         await note(self._troupe, interaction, "persona edit", f"{edited.name}: a new picture")
         await say(interaction, f"**{edited.name}** has a new picture.")
 
@@ -223,7 +223,7 @@ class Personas(
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
 
         async def confirmed(answer: Asked) -> str:
-            await self._troupe.personas.delete(found.id, by=answer.user.id)
+            await self._troupe.personas.delete(found.id)
             await self._forget_picture(found.id)
             await note(self._troupe, answer, "persona delete", found.name)
             return f"**{found.name}** is deleted and has left every scene."

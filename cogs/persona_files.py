@@ -119,7 +119,7 @@ class PersonaFileCommands(commands.Cog):
         if name is None:
             data, past = carried(card.data)
             persona = await self._troupe.personas.replace_card(
-                known.id, data, by=interaction.user.id, avatar=card.avatar, archive=card.archive
+                known.id, data, avatar=card.avatar, archive=card.archive
             )
             await self._troupe.pasts.taken_over(persona, past)
         else:

@@ -73,7 +73,7 @@ class RestoreChoice(Buttons):
         """The present version becomes part of the history."""
         await interaction.response.defer()
         number = int(select.values[0])
-        restored = await self._troupe.personas.restore(self._persona.id, number, by=interaction.user.id)
+        restored = await self._troupe.personas.restore(self._persona.id, number)
         await note(self._troupe, interaction, "persona history", f"{restored.name} as in revision {number}")
         self.stop()
         await interaction.edit_original_response(

@@ -65,7 +65,7 @@ class FakePersonas:
         return persona
 
     async def edit(
-        self, persona_id: int, *, by: int, name: str | None = None, avatar: bytes | None = None, **card: str
+        self, persona_id: int, *, name: str | None = None, avatar: bytes | None = None, **card: str
     ) -> Persona:
         old = self.kept[persona_id]
         self.kept[persona_id] = replace(
@@ -73,7 +73,7 @@ class FakePersonas:
         )
         return self.kept[persona_id]
 
-    async def delete(self, persona_id: int, *, by: int) -> Persona:
+    async def delete(self, persona_id: int) -> Persona:
         return self.kept.pop(persona_id)
 
     async def all(self, space_id: int) -> list[Persona]:

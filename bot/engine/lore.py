@@ -240,7 +240,7 @@ class Lore:
                 return one
         raise UserFacing("There is no such lore entry. `/lore list` shows all with their numbers.")
 
-    async def edit(self, space_id: int, ref: str, changes: Mapping[str, Any], *, by: int = 0) -> LoreEntry:
+    async def edit(self, space_id: int, ref: str, changes: Mapping[str, Any]) -> LoreEntry:
         """Change fields of an entry, in words of lorebook V3; one of a card changes the card."""
         found = await self.find(space_id, ref)
         entry = _changed(found.raw, changes)
@@ -253,7 +253,7 @@ class Lore:
             await self._change_card(found, entry)
         return read_entry(entry, found.ref)
 
-    async def remove(self, space_id: int, ref: str, *, by: int = 0) -> LoreEntry:
+    async def remove(self, space_id: int, ref: str) -> LoreEntry:
         """Take an entry away, out of its card if it stands in one."""
         found = await self.find(space_id, ref)
         if found.row is not None:

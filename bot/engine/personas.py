@@ -113,7 +113,6 @@ class Personas:
         persona_id: int,
         card: Mapping[str, object],
         *,
-        by: int = NOBODY,
         avatar: bytes | None = None,
         archive: bytes | None = None,
     ) -> Persona:
@@ -147,7 +146,7 @@ class Personas:
         """The former cards, newest first."""
         return await self._store.revisions(persona_id)
 
-    async def restore(self, persona_id: int, number: int, *, by: int = NOBODY) -> Persona:
+    async def restore(self, persona_id: int, number: int) -> Persona:
         """Bring back a former card and its picture. The present ones become part of the history; memories
         stay."""
         former = await self._store.revision(persona_id, number)
@@ -161,7 +160,6 @@ class Personas:
         self,
         persona_id: int,
         *,
-        by: int = NOBODY,
         name: str | None = None,
         avatar: bytes | None = None,
         temperament: Sequence[float] | None = None,
@@ -189,7 +187,7 @@ class Personas:
         """Whether it plays in age-restricted channels alone; elsewhere it says nothing from now on."""
         return await self.change(persona_id, lambda persona: replace(persona, age_restricted=age_restricted))
 
-    async def delete(self, persona_id: int, *, by: int = NOBODY) -> Persona:
+    async def delete(self, persona_id: int) -> Persona:
         """Remove the persona; it leaves every cast, what it said stays in the scenes."""
         persona = await self._get(persona_id)
 

@@ -172,7 +172,7 @@ async def test_a_card_cannot_leave_its_block(tmp_path: Path, text: str) -> None:
             await stage.persona(**{k: v for k, v in fields.items() if k in ("description", "personality")})
         )
         persona = (await stage.troupe.personas.all(TAVERN.space_id))[0]
-        await stage.troupe.personas.edit(persona.id, by=ALICE, **fields)
+        await stage.troupe.personas.edit(persona.id, **fields)
         check(await prompt_of(stage))
 
 

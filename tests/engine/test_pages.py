@@ -88,7 +88,7 @@ async def test_a_renamed_persona_keeps_its_page(tmp_path: Path) -> None:
         await stage.scene(mira)
         stage.say("You hum a lot.")
         await fill(stage)
-        await stage.troupe.personas.edit(mira.id, name="Old Mirabel", by=1)
+        await stage.troupe.personas.edit(mira.id, name="Old Mirabel")
         assert await texts(stage, "Old Mirabel") == ["Mira hums."]
 
 
