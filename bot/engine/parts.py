@@ -11,19 +11,13 @@ from bot.core.chat import DEFAULT_SAMPLING, ChatModel, Sampling
 from bot.core.explanations import ExplanationStore
 from bot.core.knowledge import KnowledgeStore
 from bot.core.lore_keys import Search, no_patterns
+from bot.core.lore_store import LoreStore
 from bot.core.moderation import Moderation
+from bot.core.past_store import PastStore
 from bot.core.ports import EmotionScorer, Encoder, MemoryIndex, Messenger
 from bot.core.privacy import MemoryLedger, PrivacyLedger, PrivacyStore
 from bot.core.spending import UsageStore
-from bot.core.stores import (
-    LoreStore,
-    MemoryStore,
-    PastStore,
-    PersonaStore,
-    SceneStore,
-    SettingsStore,
-    TurnStore,
-)
+from bot.core.stores import MemoryStore, PersonaStore, SceneStore, SettingsStore, TurnStore
 from bot.core.templates import Prompts
 from bot.core.trust import AuditStore, Channels, LinkStore, NoChannels
 from bot.core.word_forms import StemmerOf, no_stemmers

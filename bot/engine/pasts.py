@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from bot.core.memory_bank import BankEntry, entries_of, read_bank, written
 from bot.core.names import fold
+from bot.core.past_store import Past, PastStore
 from bot.core.ports import Scope
-from bot.core.stores import MemoryStore, Past, PastStore
+from bot.core.stores import MemoryStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Persona
 from bot.engine.unlearning import Unlearning
 from bot.errors import UserFacing

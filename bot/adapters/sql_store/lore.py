@@ -13,7 +13,7 @@ from bot.adapters.sql_store.batches import portions
 from bot.adapters.sql_store.columns import BigKey, UtcDateTime
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import metadata
-from bot.core.stores import LoreRow
+from bot.core.lore_store import LoreRow
 
 lore_entries = Table(
     "lore_entries",
@@ -35,7 +35,7 @@ lore_entries = Table(
 
 
 class SqlLore:
-    """Fulfils `bot.core.stores.LoreStore`."""
+    """Fulfils `bot.core.lore_store.LoreStore`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

@@ -11,14 +11,14 @@ from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.forgetting import queue_erasures
 from bot.adapters.sql_store.tables import memories, places, scenes, stories
 from bot.core.names import fold
-from bot.core.stores import Past
+from bot.core.past_store import Past
 from bot.core.types import Persona
 
 _NAME = "past"
 
 
 class SqlPasts:
-    """Fulfils `bot.core.stores.PastStore`."""
+    """Fulfils `bot.core.past_store.PastStore`."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

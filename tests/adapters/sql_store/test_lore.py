@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.sql_store import SqlStore, open_store, upgrade
-from bot.core.stores import LoreRow
+from bot.core.lore_store import LoreRow
 from bot.errors import StorageError
 from tests.adapters.sql_store.helpers import NOON, Stage, persona
 from tests.adapters.sql_store.oldest import OLDEST_ROWS, scripts
