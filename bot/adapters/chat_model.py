@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from bot.adapters.chat_answer import Answer, error_in, is_whole_json
@@ -20,6 +21,8 @@ from bot.core.token_count import TokenCounter
 from bot.errors import EmptyReply, ModelRefused
 
 _log = logging.getLogger(__name__)
+
+_DRAIN_S = 0.1
 
 
 class OpenAIChatModel:
@@ -144,22 +147,23 @@ class OpenAIChatModel:
 
     async def _take(self, body: AnswerBody, call: Call, answer: Answer) -> Failure | None:
         """Take an answer in pieces or, from a server that does not stream, in one; or what went wrong."""
-        events = body.events()
-        while True:
-            try:
-                async with asyncio.timeout(self._patience(answer)):
-                    event = await anext(events)
-            except StopAsyncIteration:
-                break
-            except Exception as error:  # as in ChatServer.open
-                if answer.finished:
-                    break  # the text is whole; only the usage or the last mark is missing
-                return self._server.failure(error)
-            if (problem := error_in(event)) is not None:
-                return self._server.read_failure(status_in(problem, 200 if body.whole else 500), problem)
-            if not call.show(answer.take(event)):
-                answer.close()
-                return None
+        async with aclosing(body.events()) as events:
+            while True:
+                try:
+                    async with asyncio.timeout(self._patience(answer)):
+                        event = await anext(events)
+                except StopAsyncIteration:
+                    break
+                except Exception as error:  # as in ChatServer.open
+                    if answer.finished:
+                        break  # the text is whole; only the usage or the last mark is missing
+                    return self._server.failure(error)
+                if (problem := error_in(event)) is not None:
+                    return self._server.read_failure(status_in(problem, 200 if body.whole else 500), problem)
+                if not call.show(answer.take(event)):
+                    answer.close()
+                    return None
+        await body.drain(_DRAIN_S)
         if not call.show(answer.end()):
             answer.close()
         return self._inner_failure(call, answer, whole=body.whole)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from typing import Final
 
 from bot.adapters.chat_failures import words_of
@@ -24,46 +26,55 @@ class AnswerBody:
     """The events of one body, in order, each as the JSON it holds. `whole` says that it is one document."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
-        self._lines = _lines(pieces)
+        self._pieces = pieces
         self.whole = False
 
-    async def events(self) -> AsyncIterator[object]:
+    async def events(self) -> AsyncGenerator[object, None]:
         """Yield them until the stream says that it is done, or ends. Raises NotAnAnswer, and what reading
         raises.
         """
         waiting: list[str] = []
         begun = False
-        async for line in self._lines:
-            name, _, value = line.partition(":")
-            if not begun and line and name not in _FIELDS:
-                self.whole = True
-                yield await self._document(line)
-                return
-            begun = begun or bool(line)
-            if name in _DATA:
-                value = value.removeprefix(" ")
-                waiting.append(value if name == "data" else _as_error(value))
-            elif not line and waiting:
-                for event in _parsed(waiting):
-                    if event is _DONE:
-                        return
-                    yield event
-                waiting = []
+        async with aclosing(_lines(self._pieces)) as lines:
+            async for line in lines:
+                name, _, value = line.partition(":")
+                if not begun and line and name not in _FIELDS:
+                    self.whole = True
+                    yield await _document(line, lines)
+                    return
+                begun = begun or bool(line)
+                if name in _DATA:
+                    value = value.removeprefix(" ")
+                    waiting.append(value if name == "data" else _as_error(value))
+                elif not line and waiting:
+                    for event in _parsed(waiting):
+                        if event is _DONE:
+                            return
+                        yield event
+                    waiting = []
         for event in _parsed(waiting):
             if event is not _DONE:
                 yield event
 
-    async def _document(self, first: str) -> object:
-        text, size = [first], 0
-        async for line in self._lines:
-            size += len(line)
-            if size > _LONGEST:
-                raise NotAnAnswer("far too long")
-            text.append(line)
-        try:
-            return json.loads("\n".join(text))
-        except ValueError:
-            raise NotAnAnswer(words_of(first)[:80] if first[:1] == "<" else "no JSON") from None
+    async def drain(self, seconds: float) -> None:
+        """Read what comes after the end, for so long at most, so that the connection can serve again."""
+        with suppress(Exception):  # whatever it is, the answer is here
+            async with asyncio.timeout(seconds):
+                async for _ in self._pieces:
+                    pass
+
+
+async def _document(first: str, lines: AsyncIterator[str]) -> object:
+    text, size = [first], 0
+    async for line in lines:
+        size += len(line)
+        if size > _LONGEST:
+            raise NotAnAnswer("far too long")
+        text.append(line)
+    try:
+        return json.loads("\n".join(text))
+    except ValueError:
+        raise NotAnAnswer(words_of(first)[:80] if first[:1] == "<" else "no JSON") from None
 
 
 def _parsed(lines: list[str]) -> list[object]:
@@ -88,7 +99,7 @@ def _as_error(value: str) -> str:
         return json.dumps({"error": value})
 
 
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
     """The lines by the rules of event streams. What comes in pieces is decoded in whole lines only."""
     waiting: list[bytes] = []
     size, first = 0, True

@@ -210,6 +210,16 @@ async def test_an_address_that_redirects_works_or_is_named(
         await ask(model)
 
 
+@pytest.mark.parametrize("quirks", [{}, {"without": ["stream"]}])
+async def test_one_connection_serves_many_calls(
+    model_server: ModelServer, make_chat_model: MakeChatModel, quirks: dict[str, object]
+) -> None:
+    model = make_chat_model(quirks=quirks)
+    for _ in range(4):
+        assert (await ask(model)).text
+    assert len({request.client_port for request in model_server.requests}) == 1
+
+
 async def test_a_server_that_hangs_up_after_each_answer_is_no_trouble(
     model_server: ModelServer, make_chat_model: MakeChatModel
 ) -> None:

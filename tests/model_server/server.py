@@ -47,6 +47,8 @@ class RecordedRequest:
     ended: float | None = None
     closed_by_client: bool = False
     refused: bool = False
+    client_port: int = 0
+    """Which of the client's connections it came by."""
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -155,6 +157,7 @@ class ModelServer:
             body=body,
             headers={name.lower(): value for name, value in request.headers.items()},
             arrived=time.monotonic(),
+            client_port=request.transport.get_extra_info("peername")[1] if request.transport else 0,
         )
         self.requests.append(record)
         self._news.set()
