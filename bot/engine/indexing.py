@@ -113,13 +113,15 @@ class Indexer:
 
     async def _check(self) -> None:
         """A damaged, deleted or foreign index is built again in the background."""
-        if await self._index.is_damaged():
-            log.warning("The search index is damaged and is built again from the database; words serve")
-            await self._index.reset()
-        elif not self._index.is_new:
-            return
-        if await self._begin_anew():
-            log.info("The search index is built for the embedding model %s; words serve", self._encoder.id)
+        async with self._working:
+            if await self._index.is_damaged():
+                log.warning("The search index is damaged and is built again from the database; words serve")
+                await self._index.reset()
+            elif not self._index.is_new:
+                return
+            if await self._begin_anew():
+                words = "The search index is built for the embedding model %s; words serve"
+                log.info(words, self._encoder.id)
         self.wake()
 
     async def _begin_anew(self) -> int:
@@ -130,8 +132,8 @@ class Indexer:
     async def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Do all that waits now; the number of memories indexed."""
         done = 0
-        await self._probe.look()
         async with self._working:
+            await self._probe.look()
             while await self._erase():
                 pass
         while count := await self._locked_step():
@@ -249,6 +251,7 @@ class Indexer:
 
     async def rewrite_due(self, *, at_once: bool = False) -> float:
         """Write anew what has held removed bytes for long enough; seconds until the next look."""
+        self.wake()  # what was forgotten while nobody spoke is yet to leave the index
         now = self._now()
         waiting = await self._memories.to_rewrite()
         due = [space_id for space_id, since in waiting if at_once or now - since >= ERASE_WITHIN]

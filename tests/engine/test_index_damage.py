@@ -13,8 +13,10 @@ import pytest
 from bot.adapters.lance_index import LanceIndex
 from bot.engine import indexing
 from bot.errors import SearchIndexError
+from tests.engine.gates import Held
 from tests.engine.stage import TAVERN, Stage, open_stage
 from tests.fakes_encoder import HashEncoder
+from tests.fakes_index import FakeIndex
 
 SAID = 12
 
@@ -96,3 +98,50 @@ async def test_while_the_bot_runs(tmp_path: Path, damage: Callable[[Path], None]
         await stage.quiet()
         assert len(stage.messenger.texts()) == 1, "words serve"
         await indexed(stage, SAID + 2)
+
+
+class Doubtful(FakeIndex):
+    """An index that fails once when it is tidied, and is found damaged then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.breaks = self.damaged = False
+
+    async def drop_stale(self) -> int:
+        if self.breaks:
+            self.breaks, self.damaged = False, True
+            raise SearchIndexError("a file is missing")
+        return 0
+
+    async def is_damaged(self) -> bool:
+        return self.damaged
+
+    async def reset(self) -> None:
+        self.damaged = False
+        await super().reset()
+
+
+async def test_a_damage_found_while_the_index_is_being_rebuilt_loses_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Doubtful()
+    async with open_stage(tmp_path, index=index) as stage:
+        await stage.scene(await stage.persona())
+        for number in range(SAID):
+            stage.say(f"The bell rings {number} times.")
+        await stage.quiet()
+        await indexed(stage, SAID)
+        index.breaks = True
+        stage.troupe.indexer.wake()
+        async with asyncio.timeout(5):
+            while index.breaks:
+                await asyncio.sleep(0)
+        index.damaged = False
+        marking = Held(monkeypatch, stage.store.memories, "indexed", before=True)
+        rebuilding = asyncio.create_task(stage.troupe.indexer.rebuild(lambda done, total: None))
+        await marking.reached()
+        index.damaged = True
+        await asyncio.sleep(3 * indexing.PATIENCE_SECONDS)
+        marking.go.set()
+        await rebuilding
+        await indexed(stage, SAID)

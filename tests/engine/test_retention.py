@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.types import Place
+from bot.engine import indexing
 from tests.engine.gates import Held, steps
 from tests.engine.stage import BOB, CELLAR, TAVERN, Stage, open_stage
 
@@ -107,6 +108,24 @@ async def test_a_deleted_channel_is_forgotten_with_its_threads(tmp_path: Path) -
         assert [stage.troupe.is_live(place.id) for place in (TAVERN, CELLAR, THREAD)] == [True, False, False]
         assert await said(stage) == ["In the tavern."]
         await stage.troupe.retention.channel_gone(12345)
+
+
+async def test_a_deleted_channel_leaves_the_index_although_nothing_more_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "GATHER_SECONDS", 0.0)
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say("We were here.")
+        await stage.quiet()
+        async with asyncio.timeout(10):
+            while not await stage.index.count(GUILD):
+                await asyncio.sleep(0.01)
+        await stage.troupe.retention.channel_gone(TAVERN.id)
+        await stage.troupe.indexer.rewrite_due()
+        async with asyncio.timeout(10):
+            while await stage.index.count(GUILD):
+                await asyncio.sleep(0.01)
 
 
 async def both_servers(stage: Stage) -> None:
