@@ -10,10 +10,10 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from bot.core.kept_lore import Listed, Owner
 from bot.core.lore_entries import LoreEntry, Position
 from bot.core.lore_keys import split_keys
 from bot.engine.audit import change
-from bot.engine.lore import Listed, Owner
 from bot.engine.notices import NO_SCENE
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, text_file, think

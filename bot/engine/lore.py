@@ -11,17 +11,9 @@ from typing import Any
 
 from bot.core.budgets import budgets
 from bot.core.card_file import lore_entries
+from bot.core.kept_lore import Listed, Owner, changed, entries_of, lasting, listed, to_keep
 from bot.core.lore import Scan, Verdict, activate, placed
-from bot.core.lore_entries import (
-    BookSettings,
-    LoreEntry,
-    Position,
-    book_settings,
-    read_book,
-    read_entry,
-    v3_book,
-    v3_entry,
-)
+from bot.core.lore_entries import LoreEntry, Position, read_entry, v3_book
 from bot.core.lore_keys import Search, pattern_of
 from bot.core.lore_store import LoreRow, LoreStore
 from bot.core.macros import Macros, expand
@@ -40,30 +32,6 @@ SHARE = 0.15
 SCANNED_TURNS = 100
 MOST_ENTRIES = 5000
 LONGEST_ENTRY = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """For whom lore holds: one scene, one persona, or (neither) the whole space."""
-
-    space_id: int
-    scene_id: int | None = None
-    persona_id: int | None = None
-
-    def owns(self, row: LoreRow) -> bool:
-        return (row.space_id, row.scene_id, row.persona_id) == (self.space_id, self.scene_id, self.persona_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """An entry as `/lore list` shows it. `ref` names it in commands; a card's own are `Mira:3`."""
-
-    ref: str
-    entry: LoreEntry
-    raw: Mapping[str, Any]
-    row: LoreRow | None = None
-    persona: Persona | None = None
-    """Whose card it stands in, or for whom alone it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +88,7 @@ class Lore:
                 + sorted(placed(others, Position.AT_DEPTH), key=lambda one: -one.entry.depth)
             ),
             room=max(0, self._budget - taken) if changing else 0,
-            told=tuple((_lasting(one.entry.ref), one.key) for one in verdicts if one.fired),
+            told=tuple((lasting(one.entry.ref), one.key) for one in verdicts if one.fired),
         )
 
     async def told(
@@ -128,12 +96,12 @@ class Lore:
     ) -> list[tuple[str, str]]:
         """What entries told in a reply of this persona (`PlacedLore.told`) are called, and the key that made
         each fire ("" when it needed none), as they are now; those that are gone are left out."""
-        listed = [
+        theirs = [
             one
             for one in await self.all(space_id)
             if one.row or (one.persona and one.persona.id == persona_id)
         ]
-        known = {_lasting(one.ref): one.entry for one in listed}
+        known = {lasting(one.ref): one.entry for one in theirs}
         found = []
         for ref, key in refs:
             if (entry := known.get(ref)) is not None:
@@ -178,7 +146,7 @@ class Lore:
             fill=lambda text: expand(text, macros),
             search=self._patterns(),
         )
-        return await asyncio.to_thread(lambda: activate(_entries(rows, given.persona), scan))
+        return await asyncio.to_thread(lambda: activate(entries_of(rows, given.persona), scan))
 
     # ------------------------------------------------------------ keeping
     async def add(
@@ -209,7 +177,7 @@ class Lore:
     async def import_book(self, owner: Owner, book: object, *, name: str = "", by: int = 0) -> list[LoreRow]:
         """Store all entries of a lorebook or world file under the book's name, else `name`."""
         try:
-            kept, called = await asyncio.to_thread(_read, book)
+            kept, called = await asyncio.to_thread(to_keep, book)
         except ValueError as problem:
             raise UserFacing(str(problem)) from problem
         if not kept:
@@ -230,7 +198,7 @@ class Lore:
     async def all(self, space_id: int) -> list[Listed]:
         """Every entry of the space: stored ones, then those of the personas' cards."""
         personas = await self._personas.all(space_id)
-        return await asyncio.to_thread(_listed, await self._store.of_space(space_id), personas)
+        return await asyncio.to_thread(listed, await self._store.of_space(space_id), personas)
 
     async def find(self, space_id: int, ref: str) -> Listed:
         """The entry of that reference. `UserFacing` when there is none."""
@@ -243,7 +211,7 @@ class Lore:
     async def edit(self, space_id: int, ref: str, changes: Mapping[str, Any]) -> LoreEntry:
         """Change fields of an entry, in words of lorebook V3; one of a card changes the card."""
         found = await self.find(space_id, ref)
-        entry = _changed(found.raw, changes)
+        entry = changed(found.raw, changes)
         _check([entry])
         self.check_keys([*read_entry(entry).keys, *read_entry(entry).secondary])
         if found.row is not None:
@@ -294,79 +262,12 @@ class Lore:
         await self._personas.change(found.persona.id, change)
 
 
-# ---------------------------------------------------------------- thousands of entries: in a thread
-def _entries(rows: Sequence[LoreRow], persona: Persona) -> list[LoreEntry]:
-    kept = [read_entry(row.entry, str(row.id), book=_book(row)) for row in rows]
-    return kept + _card_entries(persona)
-
-
-def _listed(rows: Sequence[LoreRow], personas: Sequence[Persona]) -> list[Listed]:
-    known = {persona.id: persona for persona in personas}
-    found = []
-    for row in rows:
-        ref = str(row.id)
-        whose = known.get(row.persona_id or 0)
-        found.append(Listed(ref, read_entry(row.entry, ref), row.entry, row=row, persona=whose))
-    for persona in personas:
-        for number, raw in enumerate(lore_entries(persona.card), 1):
-            ref = f"{persona.name}:{number}"
-            found.append(Listed(ref, read_entry(raw, ref), raw, persona=persona))
-    return found
-
-
-def _read(book: object) -> tuple[list[dict[str, Any]], str]:
-    """The entries that say something, and what the book is called."""
-    entries, about = read_book(book)
-    said = [_with_settings(entry, about) for entry in entries]
-    return [entry for entry in said if read_entry(entry).content], about.name
-
-
 def _check(entries: Sequence[Mapping[str, Any]]) -> None:
     for entry in entries:
         if not read_entry(entry).content:
             raise UserFacing("A lore entry needs a text.")
         if len(str(entry.get("content", ""))) > LONGEST_ENTRY:
             raise UserFacing(f"A lore entry has at most {LONGEST_ENTRY:,} characters.")
-
-
-# ---------------------------------------------------------------- one entry
-def _changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Put changes into an entry; what stands in its extensions is changed there."""
-    entry = v3_entry(raw)
-    extensions = {**entry["extensions"], **changes.get("extensions", {})}
-    return {**entry, **changes, "extensions": extensions}
-
-
-def _lasting(ref: str) -> str:
-    """What still names an entry of a persona's card when the persona is called otherwise."""
-    return ref if ref.isdecimal() else f"card:{ref.rsplit(':', 1)[-1]}"
-
-
-def _book(row: LoreRow) -> str:
-    """Names the book that an entry came with; those of one name for others are other books."""
-    return f"{row.scene_id}:{row.persona_id}:{row.book}"
-
-
-def _with_settings(entry: Mapping[str, Any], about: BookSettings) -> dict[str, Any]:
-    """What the book said about all of its entries stays with each, since it is stored alone."""
-    given = entry.get("extensions")
-    more = dict(given) if isinstance(given, Mapping) else {}
-    if about.scan_depth is not None and read_entry(entry).scan_depth is None:
-        more["scan_depth"] = about.scan_depth
-    if about.recursive is False:
-        more |= {"exclude_recursion": True, "prevent_recursion": True}
-    if about.budget is not None:
-        more["book_budget"] = about.budget
-    return {**entry, "extensions": more} if more else dict(entry)
-
-
-def _card_entries(persona: Persona) -> list[LoreEntry]:
-    book = persona.card.get("character_book")
-    about = book_settings(book) if isinstance(book, Mapping) else book_settings({})
-    return [
-        read_entry(_with_settings(raw, about), f"{persona.name}:{number}", book="card")
-        for number, raw in enumerate(lore_entries(persona.card), 1)
-    ]
 
 
 def _texts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

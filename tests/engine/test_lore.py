@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.timed_patterns import TimedPatterns
 from bot.core.card_file import read_card
-from bot.engine.lore import Owner
+from bot.core.kept_lore import Owner
 from bot.errors import UserFacing
 from tests.card_parts import v3
 from tests.engine.stage import CELLAR, TAVERN, Stage, open_stage
