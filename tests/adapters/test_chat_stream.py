@@ -8,6 +8,8 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bot.adapters.chat_stream import AnswerBody, NotAnAnswer
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, ModelUnavailable
@@ -33,6 +35,19 @@ PLAIN = [event("Good evening, "), event("Ána 全"), event("🎭.", "stop")]
 STREAM = lines(*PLAIN, raw=True)
 WHOLE = json.dumps({"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}]}).encode()
 EVENTS = {"Content-Type": "text/event-stream"}
+ODD_BYTES = [
+    b"data: ",
+    b"data:1",
+    b"\n",
+    b"\r",
+    b"\n\n",
+    b'{"a":',
+    b"1}",
+    b": x",
+    b"[DONE]",
+    b"\xef\xbb\xbf",
+    b"error: ",
+]
 AN_HOUR = {"Retry-After": "Mon, 30 Nov 2026 12:00:07 GMT", "Date": "Mon, 30 Nov 2026 11:00:00 GMT"}
 
 
@@ -96,6 +111,19 @@ async def test_odd_streams_are_read(body: bytes, events: list[object]) -> None:
 async def test_what_is_no_answer_is_said_in_few_words(body: bytes, words: str) -> None:
     with pytest.raises(NotAnAnswer, match=words):
         await read([body])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(ODD_BYTES) | st.binary(max_size=6), max_size=12), st.integers(1, 9))
+async def test_any_bytes_are_events_or_no_answer_however_they_are_cut(pieces: list[bytes], size: int) -> None:
+    body = b"".join(pieces)
+    found = []
+    for cut in ([body], [body[at : at + size] for at in range(0, len(body), size)]):
+        try:
+            found.append(str(await read(cut)))
+        except NotAnAnswer:
+            found.append("no answer")
+    assert found[0] == found[1]
 
 
 async def test_a_line_without_an_end_is_given_up() -> None:
