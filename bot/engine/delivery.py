@@ -72,6 +72,8 @@ class Delivery:
         self._silent = silent
         self._dropped = dropped
         self._untaken = untaken
+        self._left: frozenset[int] = frozenset()
+        """Rows that a process before this one left open."""
         self._speaking: dict[asyncio.Task[int], Place] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._jobs = Jobs()
@@ -239,19 +241,35 @@ class Delivery:
                 log.warning("Place %s cannot be read: %s", place.id, problem)
         return _Sent.UNKNOWN
 
-    async def settle(self, place_of: Callable[[int], Place | None]) -> None:
-        """At start: each open row is looked up in its channel, sent when fresh, abandoned when stale."""
+    async def prepare(self) -> None:
+        """Before anything is said: what is open now is what `settle` is about."""
+        self._left = frozenset(row.id for row in await self._turns.open_outbox())
+
+    async def settle(self, place_of: Callable[[int], Place | None]) -> set[int]:
+        """Once messages can be sent: each row that was left open is looked up in its channel, sent when
+        fresh, abandoned when stale. The ids of the places where an answer is owed again."""
+        again: set[int] = set()
         for row in await self._turns.open_outbox():
-            place = place_of(row.place_id)
-            persona = await self._personas.get(row.persona_id) if row.persona_id else None
-            fresh = self._now() - row.created_at < STALE
-            found = await self._look(row, place) if place else None
-            if isinstance(found, int):
-                await self._turns.sent(row.id, found)
-            elif found is _Sent.UNKNOWN and fresh:
-                continue
-            elif not (place and persona and fresh) or not await self._taken(place, persona, row):
-                await self._turns.abandon(row.id)  # what a fresh one answered waits for an answer again
+            if row.id in self._left:
+                async with self._locks.setdefault(row.place_id, asyncio.Lock()):
+                    if not await self._is_settled(row, place_of(row.place_id)):
+                        again.add(row.place_id)
+        return again
+
+    async def _is_settled(self, row: OutboxRow, place: Place | None) -> bool:
+        """False when it was abandoned."""
+        persona = await self._personas.get(row.persona_id) if row.persona_id else None
+        fresh = self._now() - row.created_at < STALE
+        found = await self._look(row, place) if place else None
+        if isinstance(found, int):
+            await self._turns.sent(row.id, found)
+            return True
+        if found is _Sent.UNKNOWN and fresh:
+            return True
+        if place and persona and fresh and await self._taken(place, persona, row):
+            return True
+        await self._turns.abandon(row.id)
+        return False
 
     async def _taken(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
         return await self._send_one(place, persona, row) in {_Sent.YES, _Sent.UNKNOWN}

@@ -69,9 +69,13 @@ class Places:
             if actor.state.reply is not None:
                 actor.later(change)
 
-    def wake(self, place: Place) -> None:
-        """Load a place, so that what it still owes is answered."""
-        self._actor(place).nudge()
+    def wake(self, place: Place, *, anew: bool = False) -> None:
+        """Load a place, so that what it still owes is answered; with `anew` also when it is awake."""
+        actor = self._actor(place)
+        if anew:
+            actor.reload()
+        else:
+            actor.nudge()
 
     @asynccontextmanager
     async def held(self, space_ids: Collection[int], *, within: float) -> AsyncIterator[list[int]]:

@@ -162,6 +162,7 @@ class Troupe:
     async def prepare(self) -> None:
         """Load which places are live; before the first event."""
         await self.privacy.catch_up()
+        await self.delivery.prepare()
         for place in await self.store.places():
             self.live.put(place, None, {})
         scenes, seen = await self.store.live(), await self.store.seen()
@@ -179,11 +180,11 @@ class Troupe:
 
     async def start(self) -> None:
         """Once messages can be sent: settle the outbox, read what was missed, answer what is owed."""
-        await self.delivery.settle(self.live.place)
+        again = await self.delivery.settle(self.live.place)
         await self.catch_up()
         for place_id in await self.conduct.owing():
             if (place := self.live.place(place_id)) is not None:
-                self.places.wake(place)
+                self.places.wake(place, anew=place_id in again)
 
     def new_session(self) -> None:
         """What was said before this connection is not known until `catch_up`, this time or after a crash."""

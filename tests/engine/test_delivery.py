@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,18 @@ class Unreadable(FakeMessenger):
             self.unread -= 1
             raise DeliveryError("no history")
         return await super().find_spoken(row, place)
+
+
+class Slow(FakeMessenger):
+    """A channel that takes its time."""
+
+    begun: asyncio.Event
+    go: asyncio.Event
+
+    async def speak(self, *given: Any, **more: Any) -> int:
+        self.begun.set()
+        await self.go.wait()
+        return await super().speak(*given, **more)
 
 
 class Deaf(FakeMessenger):
@@ -170,6 +183,46 @@ async def test_a_notice_that_waits_for_its_next_attempt_holds_up_no_end(tmp_path
         await asyncio.sleep(0)
     await notices.close(grace=30.0)
     assert messenger.notices == [(TAVERN.id, "Patience.")]
+
+
+async def test_a_start_sends_nothing_that_is_being_sent_already(tmp_path: Path) -> None:
+    """Messages come, and are answered, before the start knows all servers."""
+    messenger = Slow(RealClock())
+    messenger.begun, messenger.go = asyncio.Event(), asyncio.Event()
+    async with open_stage(tmp_path, messenger=messenger) as stage:
+        await stage.scene(await stage.persona())
+    opened = open_stage(tmp_path, {"reply": ["Once."]}, messenger=messenger, start=False)
+    async with opened as stage:
+        stage.say("Mira?")
+        await messenger.begun.wait()
+        (row,) = await stage.store.turns.open_outbox()
+        await stage.troupe.start()
+        messenger.go.set()
+        await stage.quiet()
+        assert messenger.texts() == [row.text] == ["Once."]
+
+
+async def test_what_a_start_cannot_send_is_answered_anew_where_somebody_talks_already(
+    tmp_path: Path,
+) -> None:
+    clock = RealClock()
+    messenger = Unreadable(clock, failures=[Unsure(arrives=False)])
+    messenger.unread = 1_000_000
+    async with open_stage(tmp_path, {"reply": ["Lost."]}, messenger=messenger, clock=clock) as stage:
+        await _ask(stage)
+        assert len(await stage.store.turns.open_outbox()) == 1
+    messenger.unread = 0
+    messenger.failures = [DeliveryError("asks for patience")]
+    opened = open_stage(tmp_path, {"reply": ["Here."]}, messenger=messenger, clock=clock, start=False)
+    async with opened as stage:
+        stage.say("A door creaks.")
+        await stage.quiet()
+        await stage.troupe.start()
+        await eventually(messenger.texts, "it is answered")
+        await stage.quiet()
+        assert messenger.texts() == ["Here."]
+        assert messenger.notices == []
+        assert [turn.text for turn in await stage.window()] == ["Mira?", "A door creaks.", "Here."]
 
 
 async def test_an_aside_is_stored_nowhere_and_kept_back_while_personas_sleep(
