@@ -6,6 +6,7 @@ import asyncio
 import random
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,16 +109,16 @@ async def test_what_is_said_while_a_place_wakes_is_in_the_window_and_answered_on
     async with open_stage(tmp_path, {"reply": ["Yes.", "Again?"]}) as stage:
         await stage.scene(await stage.persona())
         await asleep(stage)
-        turns = stage.troupe.conduct._turns
-        unanswered, said = turns.unanswered, []
+        scenes = stage.troupe.conduct._scenes
+        record, said = scenes.record, []
 
-        async def busy(*args: object) -> object:
+        async def busy(place_id: int, **asked: Any) -> object:
             if not said:
                 said.append(stage.say("Mira, are you there?"))
                 await stage.troupe.journal.flushed()
-            return await unanswered(*args)  # type: ignore[arg-type]
+            return await record(place_id, **asked)
 
-        monkeypatch.setattr(turns, "unanswered", busy)
+        monkeypatch.setattr(scenes, "record", busy)
         await stage.window()
         await stage.quiet()
         assert [turn.text for turn in await stage.window()] == ["Mira, are you there?", "Yes."]
