@@ -56,6 +56,11 @@ class LanguageModels:
 
     @classmethod
     async def open(cls, settings: Settings, store: SqlStore, stack: AsyncExitStack) -> LanguageModels:
+        """What the settings name, open until the stack ends; the bundled model's process is started for it.
+
+        A server that does not answer keeps nothing from opening. `ModelMisconfigured` when the bundled model
+        is not installed, `ModelUnavailable` when it does not start.
+        """
         server = Server.of_settings(settings)
         sampling, reply_tokens = Sampling(temperature=settings.llm_temperature), settings.reply_tokens
         if settings.bundled_model:
@@ -135,6 +140,7 @@ class Server:
 
     @classmethod
     def of_settings(cls, settings: Settings) -> Server:
+        """The one that answers in the personas' words."""
         return cls(settings.llm_base_url or "", _key(settings.llm_api_key), settings.llm_model or "")
 
     def for_background(self, settings: Settings) -> Server:

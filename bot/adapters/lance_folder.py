@@ -127,12 +127,15 @@ class LanceFolder:
         return encoder_tag(self.encoder_id) not in self._manifest.encoders
 
     def name_of(self, space_id: int) -> str:
+        """The name of this encoder's table of the space, whether there is one or not."""
         return table_name(space_id, self.encoder_id)
 
     def exists(self, name: str) -> bool:
+        """Whether there is such a table, of whatever encoder."""
         return name in self._manifest.tables
 
     def own_tables(self) -> list[str]:
+        """Of this encoder."""
         tag = encoder_tag(self.encoder_id)
         return [name for name in sorted(self._manifest.tables) if table_parts(name) == (_space(name), tag)]
 
@@ -141,13 +144,16 @@ class LanceFolder:
         return [name for name in sorted(self._manifest.tables) if _space(name) == space_id]
 
     def stale_tables(self) -> list[str]:
+        """Of other encoders."""
         return sorted(self._manifest.tables - set(self.own_tables()))
 
     # ------------------------------------------------------------ tables
     def gate(self, name: str) -> TableGate:
+        """Who may use the table when; also of one that is not there yet."""
         return self._gates[name]
 
     def refuse_damaged(self) -> None:
+        """Raises `SearchIndexError`, saying what to do, when the index cannot be used."""
         if self.damage:
             raise SearchIndexError(f"The search index cannot be used: {self.damage}. {ADVICE}")
 

@@ -22,6 +22,7 @@ HIT_COLUMNS = ["memory_id", "emotion", "emotion_known", "_distance"]
 
 
 def schema_of(dimensions: int) -> pa.Schema:
+    """A key as a row; (memory_id, part) names it. Vectors of meaning have `dimensions` numbers."""
     numbers = ("memory_id", "place_id", "story_id", "scene_id", "audience_id")
     return pa.schema(
         [

@@ -80,6 +80,7 @@ class LanceTable:
         return await self._collapsed(rows, limit, meaning=True)
 
     async def nearest_by_emotion(self, scope: Scope, emotion: Vector, limit: int) -> list[IndexHit]:
+        """By feeling, exact too; only what is known to feel like something."""
         search = self._table.vector_search(emotion).column("emotion").distance_type("cosine")
         rows = search.where(scope_filter(scope) + " AND emotion_known = true").select(HIT_COLUMNS)
         return await self._collapsed(rows, limit, meaning=False)
@@ -100,6 +101,7 @@ class LanceTable:
             rows_wanted *= 4
 
     async def count(self) -> int:
+        """Keys, of which a memory may have several."""
         return int(await self._table.count_rows())
 
     async def versions(self) -> int:

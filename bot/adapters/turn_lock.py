@@ -18,6 +18,7 @@ class TurnLock:
 
     @asynccontextmanager
     async def turn(self, urgency: int) -> AsyncIterator[None]:
+        """Wait for the lock and hold it for the block; 0 is the most urgent."""
         await self._acquire(urgency)
         try:
             yield

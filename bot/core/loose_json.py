@@ -82,12 +82,12 @@ class _Reader:
 
     def value(self, depth: int) -> Any:
         character = self.text[self.at : self.at + 1]
-        if character in ("{", "[", "(") and character:
+        if character in ("{", "[", "("):
             if depth > DEEPEST:
                 self.at = len(self.text)
                 return None
             return self.mapping(depth) if character == "{" else self.listing(depth)
-        if character in _QUOTES and character:
+        if character in _QUOTES:
             return self.quoted()
         return self.bare()
 

@@ -56,6 +56,7 @@ def better(first: Made, second: Made) -> Made | None:
 
 
 def voices_of(request: ReplyRequest, roster: Roster) -> Voices:
+    """Return who may be heard in the answer: everybody who is named in the prompt, under every name."""
     names = {*roster.members, *(alias.name for alias in request.aliases.values())}
     names |= {turn.speaker for turn in request.window if turn.persona_id is None}
     return speech.voices(request.persona, request.cast, sorted(names))

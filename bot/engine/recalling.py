@@ -96,6 +96,7 @@ class FoundByWords:
 
     @property
     def everywhere(self) -> tuple[Worded, ...]:
+        """All of them, the story's own first."""
         return (self.here, self.past, *self.shared)
 
     @property
