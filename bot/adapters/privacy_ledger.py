@@ -7,13 +7,13 @@ import contextlib
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from bot.adapters.whole_file import write_whole
 from bot.errors import StorageError
 
 FOLDER: Final = "privacy"
@@ -99,7 +99,7 @@ class FileLedger:
             {"opted_out": self._entries.opted_out, "erased": self._entries.erased}, sort_keys=True, indent=1
         )
         try:
-            await asyncio.to_thread(_replace, self._folder / _LEDGER, text.encode())
+            await asyncio.to_thread(write_whole, self._folder / _LEDGER, text.encode())
         except OSError as problem:
             raise StorageError(f"{self._folder / _LEDGER} cannot be written: {problem.strerror}") from problem
 
@@ -113,7 +113,7 @@ def open_ledger(data_dir: Path) -> FileLedger:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / _README).exists():
-            _replace(folder / _README, _ABOUT.encode())
+            write_whole(folder / _README, _ABOUT.encode())
         return FileLedger(folder=folder, key=_read_key(folder), entries=_read_entries(folder / _LEDGER))
     except OSError as problem:
         raise StorageError(
@@ -133,7 +133,7 @@ def _read_key(folder: Path) -> bytes:
             f"if it is lost, remove {folder / _LEDGER} and tell your members to opt out again."
         )
     key = secrets.token_bytes(_KEY_BYTES)
-    _replace(path, key.hex().encode())
+    write_whole(path, key.hex().encode())
     return key
 
 
@@ -149,20 +149,3 @@ def _read_entries(path: Path) -> _Entries:
             f"{path} is damaged, so nobody's opt-out can be recognised. Put a good copy in its place, or "
             "remove it and tell your members to opt out again."
         ) from problem
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """The new content is on the disk as a whole, or the old one is."""
-    beside = path.with_name(f"{path.name}.new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    with contextlib.suppress(OSError):  # some file systems have no folders to sync
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -123,10 +123,8 @@ def _stored(folder: Path, encoder_id: str) -> EmotionHead | None:
 
 
 def _store(head: EmotionHead, path: Path) -> None:
-    """Whole or not at all; heads of former seeds go."""
-    partial = path.with_name(f"{path.stem}.part.npz")
-    head.write(partial)
-    partial.replace(path)
+    """Heads of former seeds go."""
+    head.write(path)
     former = path.stem.rpartition("-")[0]
     for other in path.parent.glob(f"{former}-????????.npz"):
         if other != path:

@@ -110,7 +110,14 @@ def test_what_is_no_head_is_said_so(tmp_path: Path) -> None:
     junk.write_bytes(b"not a zip at all")
     np.savez(partial, first=np.ones(3))
     EmotionHead("odd", small_head().weights, np.ones(3, dtype=np.float32)).write(odd)
-    for path in (missing, junk, partial, odd):
+    empty, cut = tmp_path / "empty.npz", tmp_path / "cut.npz"  # as a power cut leaves them
+    empty.touch()
+    small_head().write(cut)
+    cut.write_bytes(cut.read_bytes()[:-200])
+    spoilt = tmp_path / "spoilt.npz"
+    small_head().write(spoilt)
+    spoilt.write_bytes(spoilt.read_bytes()[:80] + bytes(40) + spoilt.read_bytes()[120:])
+    for path in (missing, junk, partial, odd, empty, cut, spoilt):
         with pytest.raises(HeadFileError, match=path.stem):
             EmotionHead.read(path)
 

@@ -150,11 +150,12 @@ async def test_the_bundled_encoder_has_its_own_head_at_once(tmp_path: Path) -> N
     assert SeededScorer(encoder=encoder, folder=tmp_path).ready
 
 
-async def test_heads_of_former_seeds_go_and_a_broken_one_is_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [b"cut off", b"", b"PK\x03\x04"], ids=["cut off", "empty", "begun"])
+async def test_heads_of_former_seeds_go_and_a_broken_one_is_made_again(tmp_path: Path, left: bytes) -> None:
     path = seed_head_path(tmp_path, OTHER)
     former = path.with_name(f"{path.stem.rpartition('-')[0]}-00000000.npz")
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"cut off")
+    path.write_bytes(left)
     former.write_bytes(b"old")
     scorer = SeededScorer(encoder=Words(), folder=tmp_path)
     assert not scorer.ready
