@@ -14,12 +14,14 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEncoder:
-    """An `Encoder`, the same on every machine. `ready` may be set; `queries` and `passages` keep texts."""
+    """An `Encoder`, the same on every machine. `ready` may be set; `queries` and `passages` keep texts,
+    `forgotten` counts."""
 
     def __init__(self, dimensions: int = 384, encoder_id: str = "") -> None:
         self.ready = True
         self.queries: list[str] = []
         self.passages: list[str] = []
+        self.forgotten = 0
         self._dimensions = dimensions
         self._id = encoder_id or f"hash:{dimensions}"
 
@@ -38,6 +40,9 @@ class HashEncoder:
     async def embed_passages(self, texts: Sequence[str]) -> Vector:
         self.passages.extend(texts)
         return self.vectors(texts)
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     def vectors(self, texts: Sequence[str]) -> Vector:
         """float32 (len(texts), dimensions), unit length."""

@@ -126,6 +126,10 @@ class ThreadedEncoder:
             rows.extend(await self._encode(texts_at_once, query=False))
         return self._stack(rows)
 
+    def forget(self) -> None:
+        """See the port."""
+        self._recent.clear()
+
     async def close(self) -> None:
         """Ends the thread, after what it encodes now. A model that is still loading is not waited for."""
         if self._loading is not None:

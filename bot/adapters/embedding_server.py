@@ -119,6 +119,10 @@ class ServedEncoder:
             rows.extend(await self._ask(batch, self._retries, self._seconds[1], 3 * self._seconds[1]))
         return self._stack(rows)
 
+    def forget(self) -> None:
+        """See the port."""
+        self._recent.clear()
+
     async def close(self) -> None:
         """Close the connections."""
         self._closed = True

@@ -38,6 +38,9 @@ class Encoder(Protocol):
     async def embed_passages(self, texts: Sequence[str]) -> Vector:
         """The same for texts to be stored (some models use another prefix)."""
 
+    def forget(self) -> None:
+        """Keep nothing of what was asked, or is being asked."""
+
 
 class EmotionScorer(Protocol):
     """Reads feeling from a vector of meaning that was computed anyway."""

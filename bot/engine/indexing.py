@@ -225,6 +225,7 @@ class Indexer:
         """
         async with self._working:
             self._recent.clear()
+            self._encoder.forget()
             await self._rewrite_database()
             try:
                 while await self._erase():

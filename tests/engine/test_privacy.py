@@ -176,6 +176,15 @@ async def test_the_next_prompt_knows_nothing_of_a_forgotten_member(tmp_path: Pat
         assert all(MARK not in one.memory.text or one.memory.created_at > before for one in found)
 
 
+async def test_the_embedding_model_keeps_nothing_that_was_asked(tmp_path: Path) -> None:
+    async with stage_in(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say(f"Mira, what is {MARK}?", by=ZAN)
+        await stage.quiet()
+        await stage.troupe.privacy.forget(ZAN)
+        assert stage.encoder.forgotten == 1
+
+
 async def test_a_prompt_in_flight_is_given_up_and_the_others_are_still_answered(tmp_path: Path) -> None:
     gate = asyncio.Event()
     async with stage_in(tmp_path, {"reply": ["One moment, please, dear guest."]}) as stage:
