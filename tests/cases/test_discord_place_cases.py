@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases.commands import leaves, sample
 from tests.cases.in_process import InProcess, feast, lay, since
 from tests.discord_server import Channel, Permission
 from tests.e2e.bot_process import Table, echo, eventually, window
@@ -196,11 +197,11 @@ async def test_c18_every_command_answers_in_a_direct_message(table: Table, runni
     for command in discord.commands[None].values():
         if command["type"] != 1 or 1 not in (command.get("contexts") or [0, 1]):
             continue
-        for path, options in _leaves(command["name"], command.get("options") or []):
+        for path, options in leaves(command):
             needed = [one for one in options if one.get("required")]
             if any(one["type"] == 7 for one in needed):
                 continue  # Discord has no channel of a server to offer there
-            given = {one["name"]: _sample(one) for one in needed}
+            given = {one["name"]: sample(one) for one in needed}
             used = await anna.slash(path, home, options=given)
             kind = await used.acked()
             if kind != 9:
@@ -209,19 +210,6 @@ async def test_c18_every_command_answers_in_a_direct_message(table: Table, runni
                 lines.append(f"{path}: {answer.text}")
     assert len(lines) > 20
     assert not [line for line in lines if "went wrong" in line]
-
-
-def _leaves(path: str, options: list[dict]) -> list[tuple[str, list[dict]]]:
-    groups = [one for one in options if one["type"] in (1, 2)]
-    if not groups:
-        return [(path, options)]
-    return [leaf for one in groups for leaf in _leaves(f"{path} {one['name']}", one.get("options") or [])]
-
-
-def _sample(option: dict) -> object:
-    if option.get("choices"):
-        return option["choices"][0]["value"]
-    return {4: 1, 5: True, 10: 1.0, 11: ("card.json", b"{}")}.get(option["type"], "Mira")
 
 
 async def test_c19_mentions_and_emoji_are_words_for_the_model(table: Table) -> None:

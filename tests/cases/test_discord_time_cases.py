@@ -12,6 +12,7 @@ import pytest
 import bot.engine.conversation
 from bot.core.events import snowflake
 from bot.core.types import Place
+from tests.cases.commands import leaves, sample
 from tests.cases.in_process import InProcess, feast, since, unbounded
 from tests.discord_server import BOT_DEFAULT, Permission, ScriptedUser
 from tests.e2e.bot_process import Table, asked, echo, eventually, plain, rewriting, window
@@ -56,6 +57,36 @@ async def test_c09_commands_are_acknowledged_while_everything_is_slow(
     running_bot.encoder.delay = 0.0
     gate.set()
     await table.stage.discord.wait_for_message(inn, lambda one: one.content == "At last.")
+
+
+async def test_c09_every_command_is_acknowledged_while_everything_is_slow(
+    table: Table, running_bot: InProcess
+) -> None:
+    """All at once, as a moderator, while a reply is written and the encoder is slower than Discord waits."""
+    inn, anna = await feast(table)
+    await table.talk(anna, inn, "Mira, the saffron lies in the cellar.", "Mira")
+    gate = asyncio.Event()
+    table.stage.model.set_script("*", lambda _: Say("At last.", gate=gate))
+    table.stage.model.set_script("reply", lambda _: Say("At last.", gate=gate))
+    await anna.say(inn, "Mira, think long!")
+    running_bot.encoder.delay = 3.5
+    ids = {6: anna, 7: inn}
+    given = [
+        (path, {one["name"]: sample(one, ids) for one in options if one.get("required")})
+        for command in running_bot.discord.commands[None].values()
+        if command["type"] == 1
+        for path, options in leaves(command)
+    ]
+    assert len(given) > 40
+    used = [await table.moderator.slash(path, inn, options=options) for path, options in given]
+    kinds = await asyncio.gather(*(one.acked() for one in used))
+    running_bot.encoder.delay = 0.0
+    gate.set()
+    for (path, _), one, kind in zip(given, used, kinds, strict=True):
+        if kind != 9:  # a form
+            answer = await one.answer(30)
+            assert answer.ephemeral, path
+            assert "went wrong" not in answer.text, path
 
 
 async def test_c10_typing_is_refreshed_as_often_as_discord_forgets_it() -> None:
