@@ -33,17 +33,12 @@ async def run_checks(settings: Settings, env_file: Path = ENV_FILE) -> int:
     """Print each row as soon as it is known; 0 when none failed, else 1."""
     screen = Screen(out=sys.stdout, interactive=sys.stdout.isatty())
     good = True
-    async with aclosing(_rows(settings, env_file)) as rows:
-        while (row := await _awaited(rows, screen)) is not None:
+    async with screen.waiting(_LOADING), aclosing(_rows(settings, env_file)) as rows:
+        async for row in rows:
             good = good and row.state is not State.FAILED
             screen.line(str(row))
     screen.line("Everything a start needs is there." if good else "Mend what FAILED, then check again.")
     return 0 if good else 1
-
-
-async def _awaited(rows: AsyncGenerator[Row], screen: Screen) -> Row | None:
-    async with screen.waiting(_LOADING):
-        return await anext(rows, None)
 
 
 async def _rows(settings: Settings, env_file: Path) -> AsyncGenerator[Row]:

@@ -56,6 +56,16 @@ async def fill(stage: Stage, place: Place, word: str) -> None:
     await stage.quiet(place)
 
 
+async def tell_all(stage: Stage) -> None:
+    """In every place a scene in which its own word is said; each space has a Mira of its own."""
+    cast: dict[int, Persona] = {}
+    for place, word in zip(PLACES, WORDS, strict=True):
+        if place.space_id not in cast:
+            cast[place.space_id] = await stage.troupe.personas.create(place.space_id, name="Mira", by=ALICE)
+        await stage.scene(cast[place.space_id], place=place)
+        await fill(stage, place, word)
+
+
 async def noted(stage: Stage) -> None:
     async with asyncio.timeout(20):
         while stage.troupe.summariser.waiting >= 10 or stage.troupe.summariser.busy:
@@ -108,16 +118,6 @@ async def staged(
 
 @pytest.mark.parametrize("how", LATER)
 async def test_no_place_learns_what_was_said_in_another(tmp_path: Path, how: str) -> None:
-    async def tell(stage: Stage) -> None:
-        cast: dict[int, Persona] = {}
-        for place, word in zip(PLACES, WORDS, strict=True):
-            if place.space_id not in cast:
-                cast[place.space_id] = await stage.troupe.personas.create(
-                    place.space_id, name="Mira", by=ALICE
-                )
-            await stage.scene(cast[place.space_id], place=place)
-            await fill(stage, place, word)
-
     async def ask(stage: Stage, places: tuple[Place, ...]) -> None:
         for place, own in zip(places, WORDS, strict=True):
             prompt = await asked(stage, place)
@@ -126,7 +126,7 @@ async def test_no_place_learns_what_was_said_in_another(tmp_path: Path, how: str
             assert any(own in one.memory.text for one in found)
             assert not [one for one in found for word in WORDS if word in one.memory.text and word != own]
 
-    await staged(tmp_path, how, tell, ask)
+    await staged(tmp_path, how, tell_all, ask)
 
 
 @dataclass
@@ -149,14 +149,7 @@ async def test_linked_channels_feed_each_other_but_no_private_one_a_public_one_o
     tmp_path: Path, how: str
 ) -> None:
     async def tell(stage: Stage) -> None:
-        cast: dict[int, Persona] = {}
-        for place, word in zip(PLACES, WORDS, strict=True):
-            if place.space_id not in cast:
-                cast[place.space_id] = await stage.troupe.personas.create(
-                    place.space_id, name="Mira", by=ALICE
-                )
-            await stage.scene(cast[place.space_id], place=place)
-            await fill(stage, place, word)
+        await tell_all(stage)
         for place_id, source_id in LINKS:
             await stage.store.links.add(Link(place_id, source_id, space_id=9))
 
