@@ -13,6 +13,7 @@ from bot.adapters import chat_wordings as wordings
 from bot.errors import ContextOverflow, ModelError, ModelMisconfigured, ModelRefused, ModelUnavailable
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_WHERE = " Is the address whole (it often ends in /v1)?"
 _TOLD = 300  # characters of a server's own words that we pass on
 _READ = 8_000  # characters of them that we look at
 _WORDS_AT = (
@@ -94,7 +95,9 @@ class Failure:
         if self.status == 402 or wordings.NO_MONEY.search(self.text):
             return ModelMisconfigured(f"The account of the language model has no credit. {told}")
         if self.status in {403, 404, 405} or wordings.NO_MODEL.search(self.text):
-            return ModelMisconfigured(f"The language model's address, name or rights are wrong. {told}")
+            known = wordings.MODEL.search(self.text) or self.status == 403 or "/v1)" in self.text
+            hint = "" if known else _WHERE
+            return ModelMisconfigured(f"The language model's address, name or rights are wrong. {told}{hint}")
         if self.status in _RETRIED or self.status >= 500:
             return ModelUnavailable(f"The language model is not available. {told}")
         return ModelRefused(f"The server refused the request. {told}")

@@ -57,6 +57,8 @@ NO_MODEL = _any_of(
     r"no models? (is |are )?(currently )?loaded|model is not loaded",  # LM Studio
 )
 
+MODEL = _any_of(r"\bmodel")
+
 ROLES_ALTERNATE = _any_of(
     "roles? must alternate",  # chat templates behind llama.cpp, vLLM, LM Studio, Ollama; Anthropic
     "alternate between .{0,12}(user|assistant)",  # Google, Perplexity

@@ -143,6 +143,26 @@ async def test_wrong_settings_are_never_retried(
 
 
 @pytest.mark.parametrize(
+    ("behaviour", "is_hinted"),
+    [
+        (Fail(404, "404 page not found"), True),
+        (WebPage(404), True),
+        (Fail(405, {"detail": "Method Not Allowed"}), True),
+        (Fail(200, {"error": "Unexpected endpoint or method. (POST /chat/completions)"}), True),
+        (Fail(404, {"error": {"message": "model 'mira' not found, try pulling it first"}}), False),
+        (Fail(403, {"error": {"message": "Forbidden"}}), False),
+    ],
+)
+async def test_an_address_that_is_cut_short_is_suspected(
+    model_server: ModelServer, make_chat_model: MakeChatModel, behaviour: Behaviour, is_hinted: bool
+) -> None:
+    model_server.set_script("reply", behaviour)
+    with pytest.raises(ModelMisconfigured) as caught:
+        await ask(make_chat_model())
+    assert str(caught.value).count("ends in /v1") == is_hinted
+
+
+@pytest.mark.parametrize(
     "behaviour",
     [Stall(), Stall(after=["Good "]), Stall(keep_alive_every=0.05), Say("so slow", delay=0.5)],
 )
