@@ -22,6 +22,9 @@ T = TypeVar("T")
 Change = Callable[[PlaceState], Awaitable[T]]
 MAILBOX = 2000
 IDLE_SECONDS = 600.0
+"""A place where nothing happens for so long lets go of its state,"""
+HURRIED_SECONDS = 30.0
+"""or for so long while many are awake: a window of a large context takes a megabyte."""
 RETRY_SECONDS = 5.0
 """A place whose state could not be read or written is read again after so long."""
 
@@ -94,13 +97,16 @@ class PlaceActor:
         conduct: Conduct,
         answer: Answer,
         retire: Callable[[PlaceActor], None],
+        is_crowded: Callable[[], bool] = lambda: False,
         stumbled: Stumbled = in_silence,
     ) -> None:
+        """`is_crowded` tells whether many places are awake."""
         self.place = place
         self.state = PlaceState(place)
         self._conduct = conduct
         self._make_answer = answer
         self._retire = retire
+        self._is_crowded = is_crowded
         self._stumbled = stumbled
         self._mailbox: asyncio.Queue[_Message] = asyncio.Queue()
         self._missed = False
@@ -166,7 +172,7 @@ class PlaceActor:
     async def _next(self) -> _Message | None:
         while True:
             try:
-                async with asyncio.timeout(IDLE_SECONDS):
+                async with asyncio.timeout(HURRIED_SECONDS if self._is_crowded() else IDLE_SECONDS):
                     return await self._mailbox.get()
             except TimeoutError:
                 if self._mailbox.empty() and self.state.reply is None and not self.state.pending:

@@ -14,6 +14,9 @@ from bot.engine.jobs import Jobs
 from bot.engine.live import LiveScenes
 from bot.engine.state import PlaceState
 
+MANY_AWAKE = 1000
+"""With more than so many, places fall asleep sooner."""
+
 
 class Places:
     """Wakes actors on demand; idle ones retire by themselves without losing a message."""
@@ -124,7 +127,14 @@ class Places:
             if self._parts is None:
                 raise RuntimeError("Places.use comes before the first message")
             conduct, answer, stumbled = self._parts
-            actor = PlaceActor(place, conduct=conduct, answer=answer, retire=self._retired, stumbled=stumbled)
+            actor = PlaceActor(
+                place,
+                conduct=conduct,
+                answer=answer,
+                retire=self._retired,
+                is_crowded=lambda: len(self._actors) > MANY_AWAKE,
+                stumbled=stumbled,
+            )
             self._actors[place.id] = actor
             for space_ids, stop in self._holds:
                 if place.space_id in space_ids:

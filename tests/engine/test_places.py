@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.engine import actor
+from bot.core.types import Place
+from bot.engine import actor, places
 from bot.engine.state import Address, PlaceState, ReplyRequest
 from bot.errors import StorageError
 from tests.engine.stage import TAVERN, Stage, open_stage
@@ -189,3 +190,27 @@ async def test_a_reply_that_is_given_up_before_it_begins_keeps_nobody_waiting(
         stage.say("Mira, I ask again.")
         await stage.quiet()
         assert len(stage.messenger.texts()) == 1
+
+
+async def test_places_fall_asleep_sooner_while_many_are_awake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actor, "IDLE_SECONDS", 60.0)
+    monkeypatch.setattr(actor, "HURRIED_SECONDS", IDLE_S)
+    monkeypatch.setattr(places, "MANY_AWAKE", 3)
+    async with open_stage(tmp_path) as stage:
+        few = [Place(700 + number, TAVERN.guild_id, f"room {number}") for number in range(3)]
+        for place in few:
+            await stage.troupe.places.do(place, _nothing)
+        await asyncio.sleep(4 * IDLE_S)
+        assert all(stage.troupe.places.awake(place.id) for place in few)
+        many = Place(710, TAVERN.guild_id, "one too many")
+        await stage.troupe.places.do(many, _nothing)
+        async with asyncio.timeout(30):
+            while stage.troupe.places.awake(many.id) is not None:
+                await asyncio.sleep(0.005)
+        assert all(stage.troupe.places.awake(place.id) for place in few), "they began to wait before"
+
+
+async def _nothing(state: PlaceState) -> None:
+    del state
