@@ -8,7 +8,8 @@ import hashlib
 import hmac
 import json
 import secrets
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ Without the file `key` the hashes say nothing; without this folder opt-outs are 
 _KEY_BYTES: Final = 32
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entries:
     opted_out: dict[str, str] = field(default_factory=dict)
     """Keyed hash to the time since when, in ISO form."""
@@ -44,7 +45,10 @@ class FileLedger:
         self._folder = folder
         self._key = key
         self._entries = entries
-        self._writing = asyncio.Lock()
+        self._written = True
+        """Whether the file holds the entries."""
+        self._changing = asyncio.Lock()
+        self._file = threading.Lock()  # a thread goes on when the one who asked is gone
 
     # ------------------------------------------------------------ reading
     def opted_out(self, member_id: int) -> bool:
@@ -69,39 +73,46 @@ class FileLedger:
     # ------------------------------------------------------------ writing
     async def opt_out(self, member_id: int) -> bool:
         key = self._hash(member_id)
-        if key in self._entries.opted_out:
-            return False
-        async with self._writing:
-            self._entries.opted_out[key] = datetime.now(UTC).isoformat()
-            await self._save()
+        async with self._changing:
+            if key in self._entries.opted_out and self._written:
+                return False
+            out = {**self._entries.opted_out, key: datetime.now(UTC).isoformat()}
+            await self._keep(replace(self._entries, opted_out=out))
         return True
 
     async def opt_in(self, member_id: int) -> bool:
-        async with self._writing:
-            if self._entries.opted_out.pop(self._hash(member_id), None) is None:
+        key = self._hash(member_id)
+        async with self._changing:
+            if key not in self._entries.opted_out and self._written:
                 return False
-            await self._save()
+            out = {known: since for known, since in self._entries.opted_out.items() if known != key}
+            await self._keep(replace(self._entries, opted_out=out))
         return True
 
     async def erased(self, some_id: int, *, at: datetime) -> int:
-        async with self._writing:
+        async with self._changing:
             number = max(self.newest + 1, int(at.timestamp() * 1000))
-            self._entries.erased[self._hash(some_id)] = (number, at.isoformat())
-            await self._save()
+            erased = {**self._entries.erased, self._hash(some_id): (number, at.isoformat())}
+            await self._keep(replace(self._entries, erased=erased))
         return number
 
     # ------------------------------------------------------------ inside
     def _hash(self, some_id: int) -> str:
         return hmac.new(self._key, str(some_id).encode(), hashlib.sha256).hexdigest()
 
-    async def _save(self) -> None:
-        text = json.dumps(
-            {"opted_out": self._entries.opted_out, "erased": self._entries.erased}, sort_keys=True, indent=1
-        )
+    async def _keep(self, entries: _Entries) -> None:
+        """It holds from now on; one that cannot be written is written when somebody asks again."""
+        self._entries, self._written = entries, False
         try:
-            await asyncio.to_thread(write_whole, self._folder / _LEDGER, text.encode())
+            await asyncio.to_thread(self._write)
         except OSError as problem:
             raise StorageError(f"{self._folder / _LEDGER} cannot be written: {problem.strerror}") from problem
+        self._written = True
+
+    def _write(self) -> None:
+        with self._file:
+            newest = {"opted_out": self._entries.opted_out, "erased": self._entries.erased}
+            write_whole(self._folder / _LEDGER, json.dumps(newest, sort_keys=True, indent=1).encode())
 
 
 def open_ledger(data_dir: Path) -> FileLedger:

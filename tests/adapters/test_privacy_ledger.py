@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from bot.adapters import privacy_ledger
 from bot.adapters.privacy_ledger import FOLDER, open_ledger
 from bot.errors import StorageError
 
@@ -79,3 +83,48 @@ async def test_a_lost_key_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / FOLDER / "key").unlink()
     with pytest.raises(StorageError, match="key"):
         open_ledger(tmp_path)
+
+
+async def test_an_opt_out_that_could_not_be_written_holds_and_is_written_when_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(privacy_ledger, "write_whole", Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(StorageError, match="No space"):
+            await ledger.opt_out(ANA)
+        assert ledger.opted_out(ANA)
+        assert not open_ledger(tmp_path).opted_out(ANA)
+    assert await ledger.opt_out(ANA)
+    assert not await ledger.opt_out(ANA)
+    assert open_ledger(tmp_path).opted_out(ANA)
+
+
+async def test_a_command_that_is_given_up_while_it_writes_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger(tmp_path)
+    writing, go_on, at_once, most = threading.Event(), threading.Event(), [0], [0]
+    write = privacy_ledger.write_whole
+
+    def slowly(path: Path, content: bytes) -> None:
+        at_once[0] += 1
+        most[0] = max(most[0], at_once[0])
+        writing.set()
+        assert go_on.wait(10)
+        write(path, content)
+        at_once[0] -= 1
+
+    monkeypatch.setattr(privacy_ledger, "write_whole", slowly)
+    given_up = asyncio.create_task(ledger.opt_out(ANA))
+    assert await asyncio.to_thread(writing.wait, 10)
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    other = asyncio.create_task(ledger.opt_out(BOB))
+    await asyncio.wait([other], timeout=0.1)
+    go_on.set()
+    assert await other
+    assert most == [1]
+    again = open_ledger(tmp_path)
+    assert again.opted_out(ANA)
+    assert again.opted_out(BOB)
