@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.discord_server import Channel, Message, ScriptedUser
-from tests.e2e.bot_process import Table
+from tests.e2e.bot_process import Table, asked
 
 ASKING: Final = 4
 """Every fourth message addresses the persona."""
@@ -39,16 +39,13 @@ class Crowd:
         self._task = asyncio.create_task(self._talk(), name="crowd")
 
     async def hush(self) -> None:
-        """Say no more."""
+        """Finish what is being said, and say no more."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            if not self._task.cancelled() and (problem := self._task.exception()):
-                raise problem
-            self._task = None
+            task, self._task = self._task, None
+            await task
 
     async def _talk(self) -> None:
-        while True:
+        while self._task is not None:
             number = len(self.said) + 1
             asks = number % ASKING == 0
             words = f"#{number} {self.chance.choice(_WORDS)} {self.chance.choice(_WORDS)}"
@@ -79,6 +76,25 @@ class Crowd:
         own = self.table.stage.discord.bot_user_id
         shown = (one for channel in self.channels for one in self.table.stage.discord.messages(channel))
         return Counter(one.content for one in shown if one.author.id == own and not one.ephemeral)
+
+    def told(self) -> set[int]:
+        """The questions with a notice instead of an answer: it is a reply to the last of those that the model
+        was asked together."""
+        numbers = {message.id: number for number, message in self.said.items()}
+        own = self.table.stage.discord.bot_user_id
+        shown = (one for channel in self.channels for one in self.table.stage.discord.messages(channel))
+        meant = {int(one.reference["message_id"]) for one in shown if one.author.id == own and one.reference}
+        pointed = {numbers[message_id] for message_id in meant & numbers.keys()}
+        together = {number: {number} for number in self.asked_at}
+        for request in self.table.stage.model.of("reply"):
+            batch = {int(number) for text in asked(request) for number in _NUMBER.findall(text)}
+            together.update(dict.fromkeys(batch & together.keys(), batch))
+        return {number for number, batch in together.items() if batch & pointed}
+
+    def silence(self) -> list[str]:
+        """The questions without an answer and without a notice."""
+        silent = self.asked_at.keys() - self.answered().keys() - self.told()
+        return [self.said[number].content for number in sorted(silent)]
 
     def twice(self) -> list[str]:
         """The answers to questions that were answered more than once."""

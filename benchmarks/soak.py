@@ -2,20 +2,23 @@
 
 Faults come every few seconds: refused and cut requests, limits, lost connections and sessions, a model that
 fails, deleted webhooks, and now and then a stop or a kill. Then everything must be answered, stored once and
-indexed. What grows is compared between the first and the last third of the time.
+indexed, and no error may have been logged. What grows is compared between the first and the last third of the
+longest time that the bot was not stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from benchmarks._consistency import database_faults, index_faults
@@ -29,10 +32,13 @@ from tests.model_server import Behaviour, Fail, RecordedRequest, Say
 CHANNELS: Final = 4
 MEMBERS: Final = 40
 SETTLED_S: Final = 180.0
-RESTARTS_S: Final = 60.0
-"""A stop or a kill comes no more often than this,"""
+EARLY_S: Final = (15.0, 15.0)
+"""A stop and a kill come soon; the next ones after longer and longer times,"""
+RESTARTS_S: Final = 180.0
+"""no more often than this,"""
 RESTARTS: Final = 8
 """and about so many times: between them what grows must have time to grow."""
+MEASURED: Final = ("rss_mb", "open_files", "threads", "tasks", "disk_mb")
 SETTINGS: Final = {"EMBEDDING_MODEL": "openai:letters", "CONTEXT_TOKENS": "2048"}
 _REPLIES: Final = r"/webhooks/\d+/[^/]+$"
 
@@ -61,7 +67,8 @@ async def _run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
             await table.scene("Feast", channel)
         crowd = Crowd(table, channels, members, chance, pause=options.pause)
         every = max(RESTARTS_S, 60 * options.minutes / RESTARTS)
-        weather, growth = Weather(on, crowd, chance, restart_every=every), Growth(on.bot, folder, tasks)
+        weather = Weather(on, crowd, chance, restart_after=itertools.chain(EARLY_S, itertools.repeat(every)))
+        growth = Growth(on.bot, folder, tasks)
         crowd.begin()
         ends = time.monotonic() + 60 * options.minutes
         while time.monotonic() < ends:
@@ -88,18 +95,25 @@ async def _ended(on: Stage, folder: Path, crowd: Crowd, weather: Weather, growth
     if await on.bot.terminate() != 0:
         faults.append("the bot did not end with 0")
     faults += [f"answered twice: {one}" for one in crowd.twice()]
+    faults += [f"neither an answer nor a notice: {one}" for one in crowd.silence()]
+    faults += [
+        f"an error: {one['message']} {one['traceback'] or ''}"
+        for one in on.take_errors()
+        if not one["logger"].startswith("discord.")  # which tells so that a connection was lost
+    ]
     faults += crowd.stored_wrong(_heard(on))
     faults += await asyncio.to_thread(database_faults, folder)
     faults += await asyncio.to_thread(index_faults, folder)
     faults += [str(one) for one in on.discord.take_violations()]
-    unanswered = crowd.asked_at.keys() - crowd.answered().keys()
+    answered = crowd.asked_at.keys() & crowd.answered().keys()
     for fault in faults:
         say(fault)
     return {
         "messages": len(crowd.said),
         "questions": len(crowd.asked_at),
-        "answered": len(crowd.asked_at) - len(unanswered),
-        "notices": sum(crowd.notices().values()) - CHANNELS,
+        "answered": len(answered),
+        "told": len(crowd.told() - answered),
+        "told_and_answered": len(crowd.told() & answered),
         "model_calls": len(on.model.requests),
         "weather": dict(weather.came),
         **growth.figures(),
@@ -127,11 +141,16 @@ def _waiting(on: Stage) -> bool:
 class Weather:
     """One random fault at a time."""
 
-    def __init__(self, on: Stage, crowd: Crowd, chance: random.Random, *, restart_every: float) -> None:
+    def __init__(
+        self, on: Stage, crowd: Crowd, chance: random.Random, *, restart_after: Iterator[float]
+    ) -> None:
+        """`restart_after` are the seconds until each stop or kill; these two come by turns."""
         self._on = on
         self._crowd = crowd
         self._chance = chance
-        self._restart_every = restart_every
+        self._restart_after = restart_after
+        self._endings = itertools.cycle(("stopped", "killed"))
+        self._wait = next(restart_after)
         self._restarted = time.monotonic()
         self.came: Counter[str] = Counter()
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -147,7 +166,7 @@ class Weather:
 
     async def turn(self) -> None:
         """Let something happen."""
-        if time.monotonic() - self._restarted > self._restart_every:
+        if time.monotonic() - self._restarted > self._wait:
             await self._restart()
             return
         name = self._chance.choice(list(self._kinds))
@@ -181,25 +200,36 @@ class Weather:
             self._on.discord.delete_webhook(webhook)
 
     async def _restart(self) -> None:
-        kill = self._chance.random() < 0.5
-        self.came["killed" if kill else "stopped"] += 1
-        if kill:
+        ending = next(self._endings)
+        self.came[ending] += 1
+        if ending == "killed":
             await self._on.bot.kill()
         else:
             await self._on.bot.terminate(40)
         await self._on.up()
-        self._restarted = time.monotonic()
+        self._restarted, self._wait = time.monotonic(), next(self._restart_after)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a process and the folder hold at one moment."""
+
+    pid: int
+    rss_mb: float
+    open_files: int
+    threads: int
+    tasks: int
+    disk_mb: float
 
 
 @dataclass
 class Growth:
-    """What the process and the folder hold."""
+    """What the process and the folder hold, as time goes by."""
 
     bot: BotProcess
     folder: Path
     tasks: Path
-    taken: list[tuple[float, ...]] = field(default_factory=list)
-    """MiB resident, open files, threads, tasks, MB on disk."""
+    looks: list[Look] = field(default_factory=list)
 
     def look(self) -> None:
         """Note it now, while the bot runs."""
@@ -209,19 +239,27 @@ class Growth:
         status = dict(
             line.split(":", 1) for line in (process / "status").read_text("ascii").splitlines() if ":" in line
         )
-        files = len(list((process / "fd").iterdir()))
-        disk = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()) / 1e6
-        tasks = int(self.tasks.read_text("ascii") or 0) if self.tasks.exists() else 0
-        resident = int(status["VmRSS"].split()[0]) / 1024
-        self.taken.append((resident, files, int(status["Threads"]), tasks, disk))
+        self.looks.append(
+            Look(
+                pid=self.bot.pid,
+                rss_mb=int(status["VmRSS"].split()[0]) / 1024,
+                open_files=len(list((process / "fd").iterdir())),
+                threads=int(status["Threads"]),
+                tasks=int(self.tasks.read_text("ascii") or 0) if self.tasks.exists() else 0,
+                disk_mb=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()) / 1e6,
+            )
+        )
 
     def figures(self) -> dict[str, float]:
-        """The most in the first and in the last third."""
-        third = max(1, len(self.taken) // 3)
-        first, last = self.taken[:third], self.taken[-third:]
-        names = ("rss_mb", "open_files", "threads", "tasks", "disk_mb")
-        found: dict[str, float] = {}
-        for at, name in enumerate(names):
-            found[f"{name}_first_third"] = round(max(one[at] for one in first), 1)
-            found[f"{name}_last_third"] = round(max(one[at] for one in last), 1)
+        """The median in the first and in the last third of the longest life of a process (of the disk: of the
+        whole time), and the most there ever was."""
+        lives = [list(life) for _, life in itertools.groupby(self.looks, key=lambda one: one.pid)]
+        longest = max(lives, key=len, default=[])
+        found: dict[str, float] = {"looks_at_longest_life": len(longest)}
+        for name in MEASURED if longest else ():
+            looks = self.looks if name == "disk_mb" else longest
+            third = max(1, len(looks) // 3)
+            for which, some in (("first_third", looks[:third]), ("last_third", looks[-third:])):
+                found[f"{name}_{which}"] = round(median(getattr(one, name) for one in some), 1)
+            found[f"{name}_most"] = round(max(getattr(one, name) for one in self.looks), 1)
         return found
