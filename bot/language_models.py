@@ -94,9 +94,9 @@ class LanguageModels:
         return [f"{model.name} {one}" if several else one for model in models for one in model.lacks]
 
     def lines(self) -> list[HealthLine]:
-        """How the models of the chains are."""
+        """How the models of the chains are; those that stand behind both are told once."""
         chains = dict.fromkeys(one for one in (self.replies, self.background) if isinstance(one, ModelChain))
-        return [line for chain in chains for line in chain.lines()]
+        return list(dict.fromkeys(line for chain in chains for line in chain.lines()))
 
 
 def _spending(settings: Settings, cheap: Tier | None) -> Spending:

@@ -129,6 +129,25 @@ async def test_each_behind_the_first_has_its_own_address_and_key_and_all_lead_ba
         assert [line.ok for line in models.lines()] == [True]
 
 
+async def test_what_stands_behind_replies_and_notes_is_told_once(tmp_path: Path) -> None:
+    settings = Settings(
+        llm_base_url=NOBODY,
+        llm_model="big",
+        llm_background_model="cheap",
+        llm_fallbacks="small; last",
+        context_tokens=4096,
+    )
+    async with open_store(tmp_path / "test.sqlite3") as store, AsyncExitStack() as stack:
+        models = await LanguageModels.open(settings, store, stack)
+        assert [line.text for line in models.lines()] == ["small, then last would answer instead"]
+        for chain in (models.replies, models.background):
+            assert isinstance(chain, ModelChain)
+            for link in chain._links:
+                link.breaker.failed(0.0, for_long=True)
+        names = [line.text.partition(" ")[0] for line in models.lines()]
+        assert names == ["big", "small", "last", "cheap"]
+
+
 async def test_the_self_check_tries_each_of_them(
     tmp_path: Path, model_server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
