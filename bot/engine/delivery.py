@@ -249,12 +249,17 @@ class Delivery:
         """Once messages can be sent: each row that was left open is looked up in its channel, sent when
         fresh, abandoned when stale. The ids of the places where an answer is owed again."""
         again: set[int] = set()
-        for row in await self._turns.open_outbox():
-            if row.id in self._left:
-                async with self._locks.setdefault(row.place_id, asyncio.Lock()):
-                    if not await self._is_settled(row, place_of(row.place_id)):
+        for left in await self._turns.open_outbox():
+            if left.id in self._left:
+                async with self._locks.setdefault(left.place_id, asyncio.Lock()):
+                    row = await self._still_open(left.id)
+                    if row is not None and not await self._is_settled(row, place_of(row.place_id)):
                         again.add(row.place_id)
         return again
+
+    async def _still_open(self, row_id: int) -> OutboxRow | None:
+        """The row as it is now: while others were looked for it may have been deleted or forgotten."""
+        return next((row for row in await self._turns.open_outbox() if row.id == row_id), None)
 
     async def _is_settled(self, row: OutboxRow, place: Place | None) -> bool:
         """False when it was abandoned."""

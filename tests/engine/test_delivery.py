@@ -12,7 +12,7 @@ from bot.core.types import OutboxRow, Place
 from bot.engine.notices import NOT_TAKEN, Notices
 from bot.errors import DeliveryError
 from tests.e2e.bot_process import eventually
-from tests.engine.stage import TAVERN, FakeMessenger, RealClock, Stage, open_stage
+from tests.engine.stage import ALICE, BOB, CELLAR, TAVERN, FakeMessenger, RealClock, Stage, open_stage
 
 
 class Unsure(DeliveryError):
@@ -200,6 +200,31 @@ async def test_a_start_sends_nothing_that_is_being_sent_already(tmp_path: Path) 
         messenger.go.set()
         await stage.quiet()
         assert messenger.texts() == [row.text] == ["Once."]
+
+
+async def test_a_start_says_nothing_that_was_forgotten_while_it_looked_for_something_else(
+    tmp_path: Path,
+) -> None:
+    clock = RealClock()
+    messenger = Unreadable(clock, failures=[Unsure(arrives=False), Unsure(arrives=False)])
+    messenger.unread = 1_000_000
+    async with open_stage(tmp_path, messenger=messenger, clock=clock) as stage:
+        mira = await stage.persona()
+        for place, member in ((TAVERN, ALICE), (CELLAR, BOB)):
+            await stage.scene(mira, place=place)
+            stage.say("Mira, my secret word is xyzzy.", place=place, by=member)
+            await stage.quiet(place)
+        assert len(await stage.store.turns.open_outbox()) == 2
+    slow = Slow(clock)
+    slow.begun, slow.go = asyncio.Event(), asyncio.Event()
+    async with open_stage(tmp_path, messenger=slow, clock=clock, start=False) as stage:
+        starting = asyncio.create_task(stage.troupe.start())
+        await slow.begun.wait()
+        await stage.troupe.privacy.forget(BOB)
+        slow.go.set()
+        await starting
+        assert len(slow.texts(TAVERN)) == 1
+        assert slow.texts(CELLAR) == []
 
 
 async def test_what_a_start_cannot_send_is_answered_anew_where_somebody_talks_already(
