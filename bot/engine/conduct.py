@@ -236,7 +236,7 @@ class Conduct:
         try:
             await self._pass(state, request.answers)
             if spoken.sample and not newest_unwritten(request.answers):
-                await self._personas.add_sample(request.persona.id, spoken.text, state.window[-1].id)
+                await self._personas.add_sample(request.persona.id, spoken.text, rows[0].turn_id)
         except StorageError as problem:  # the reply is stored and must go out, once
             log.warning("Place %s: what goes with a reply is not stored: %s", state.place.id, problem)
         return rows

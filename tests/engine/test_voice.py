@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -254,3 +255,14 @@ async def test_a_rename_is_told_in_the_prompt(tmp_path: Path) -> None:
         await stage.troupe.personas.edit(mira.id, name="Selma")
         await ask(stage, "Selma, what now?")
         assert "Name: Selma\nFormerly: Mira" in last(stage).text
+
+
+async def test_a_sample_goes_with_its_own_reply_whatever_clock_the_members_have(tmp_path: Path) -> None:
+    async with open_stage(tmp_path, {"reply": list(CALM)}) as stage:
+        mira = await stage.persona()
+        await stage.scene(mira)
+        stage.say("Mira, where is your inn?", created_at=stage.clock() + timedelta(seconds=5))
+        await stage.quiet()
+        (sample,) = await stage.troupe.personas.samples(mira.id)
+        (turn,) = await stage.store.turns.by_ids([sample.turn_id or 0])
+        assert (turn.persona_id, turn.text) == (mira.id, CALM[0])
