@@ -50,6 +50,7 @@ class App:
     store: SqlStore
     index: LanceIndex
     encoder: AnyEncoder
+    scorer: SeededScorer
     model: OpenAIChatModel
     context_tokens: int
 
@@ -117,13 +118,14 @@ async def open_app(
         stack.push_async_callback(jobs.close)
         stack.push_async_callback(troupe.close)
         await troupe.prepare()
+        loading = None
         if console or troupe.live.places():  # else with the first memory: an idle bot stays small
             loading = jobs.start(_load(encoder, troupe), name="load the embedding model")
             if console:
                 await loading
-        if not scorer.ready:
-            jobs.start(scorer.prepare(), name="fit the emotion head")
-        yield App(settings, troupe, store, index, encoder, models.chat, models.context_tokens)
+        if loading is not None or not scorer.ready:
+            jobs.start(_prepare(scorer, loading), name="fit the emotion head")
+        yield App(settings, troupe, store, index, encoder, scorer, models.chat, models.context_tokens)
 
 
 def _disk_line(data_dir: Path) -> HealthLine:
@@ -154,3 +156,11 @@ async def _load(encoder: AnyEncoder, troupe: Troupe) -> None:
     await encoder.load()
     log.info("The embedding model is ready")
     troupe.indexer.wake()
+
+
+async def _prepare(scorer: SeededScorer, loading: asyncio.Task[object] | None) -> None:
+    """Once the embedding model is there: a server tells only then how long its vectors are, and so whether
+    the head that is stored is still of use."""
+    if loading is not None:
+        await asyncio.wait([loading])
+    await scorer.prepare()

@@ -4,7 +4,7 @@ bot where there is one."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -22,6 +22,8 @@ from bot.settings import Settings
 from bot.terminal import Screen
 
 REINDEX: Final = "reindex"
+Refit = Callable[[], Awaitable[None]]
+"""Fits the head that reads feelings to another model's vectors."""
 _ALL: Final = 0
 """The job is about no id."""
 
@@ -36,13 +38,19 @@ async def reindex(settings: Settings) -> int:
     return 0 if result.ok else 1
 
 
-def rebuilder(troupe: Troupe) -> Handler:
+def rebuilder(troupe: Troupe, refit: Refit) -> Handler:
     """What a running bot does with the job that this command leaves. Words serve meanwhile."""
 
     async def rebuild(_: int, progress: Callable[[str], None]) -> str:
-        return _indexed(await troupe.indexer.rebuild(Percents(progress)))
+        return await _rebuilt(troupe.indexer, refit, progress)
 
     return rebuild
+
+
+async def _rebuilt(indexer: Indexer, refit: Refit, tell: Callable[[str], None]) -> str:
+    if await indexer.is_by_another_model():
+        await refit()
+    return f"{await indexer.rebuild(Percents(tell))} memories are indexed."
 
 
 async def _alone(settings: Settings, screen: Screen) -> str:
@@ -69,11 +77,7 @@ async def _alone(settings: Settings, screen: Screen) -> str:
             erase_bytes=store.erase_bytes,
             now=now,
         )
-        return _indexed(await indexer.rebuild(Percents(screen.passing)))
-
-
-def _indexed(count: int) -> str:
-    return f"{count} memories are indexed."
+        return await _rebuilt(indexer, scorer.refit, screen.passing)
 
 
 def _not_told(place_id: int, feelings: Sequence[Feeling]) -> None:

@@ -37,8 +37,9 @@ async def serve(settings: Settings) -> int:
             lambda: do_waiting(folder, known, mine=lambda kind: kind != REINDEX),
             name="jobs of other processes",
         )
+        anew = {REINDEX: rebuilder(app.troupe, app.scorer.refit)}
         app.troupe.jobs.loop(  # may take an hour, which nobody who wants to be forgotten should wait
-            lambda: do_waiting(folder, {REINDEX: rebuilder(app.troupe)}, mine=lambda kind: kind == REINDEX),
+            lambda: do_waiting(folder, anew, mine=lambda kind: kind == REINDEX),
             name="rebuild the search index when asked",
         )
         app.troupe.jobs.loop(

@@ -12,6 +12,7 @@ from bot.adapters.seed_head import seed_head_path, seeds
 from bot.app import App
 from bot.engine import indexing
 from bot.engine.health import HealthLine
+from bot.reindex import rebuilder
 from tests.engine.stage import TAVERN
 from tests.model_server import Fail, ModelServer
 from tests.model_server.embeddings import Embed
@@ -21,14 +22,19 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("hurried_indexer
 SERVED = {"EMBEDDING_MODEL": "openai:embed-3"}
 
 
+async def fitted(app: App, folder: Path) -> None:
+    """The head that reads feelings is stored."""
+    async with asyncio.timeout(60):
+        while not seed_head_path(folder, app.encoder.id).is_file():
+            await asyncio.sleep(0.05)
+
+
 async def test_memories_are_indexed_and_found_and_a_head_is_fitted_once(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await start_scene(app)
-        async with asyncio.timeout(60):
-            while not seed_head_path(tmp_path, app.encoder.id).is_file():
-                await asyncio.sleep(0.05)
+        await fitted(app, tmp_path)
         say(app, messenger, "My kitten hid under the stove.")
         await app.troupe.journal.flushed()
         await indexed(app)
@@ -64,6 +70,7 @@ async def test_another_model_behind_the_same_name_is_told_once_until_a_reindex(
 ) -> None:
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await start_scene(app)
+        await fitted(app, tmp_path)
         say(app, messenger, "My kitten hid under the stove.")
         await app.troupe.journal.flushed()
         await indexed(app)
@@ -85,8 +92,11 @@ async def test_another_model_behind_the_same_name_is_told_once_until_a_reindex(
         assert not line.ok
         assert "python -m bot reindex" in line.text
         assert caplog.text.count("python -m bot reindex") == 1
-        await app.troupe.indexer.rebuild(lambda done, total: None)
+        head = seed_head_path(tmp_path, app.encoder.id)
+        before = head.read_bytes()
+        await rebuilder(app.troupe, app.scorer.refit)(0, lambda text: None)
         assert (await health_of_the_index(app)).ok
+        assert head.read_bytes() != before, "feelings are read from the new model's vectors"
     async with running(tmp_path, model_server, **SERVED) as (app, _):
         await app.encoder.load()
         await app.troupe.indexer.catch_up()
@@ -114,3 +124,6 @@ async def test_another_length_of_vectors_behind_the_same_name_has_the_index_buil
                 await asyncio.sleep(0.05)
         await indexed(app)
         assert "My kitten hid under the stove." in await found(app, "the kitten under the stove")
+        async with asyncio.timeout(20):
+            while not app.scorer.ready:
+                await asyncio.sleep(0.05)

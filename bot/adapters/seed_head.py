@@ -58,6 +58,12 @@ class SeededScorer:
         if not self.ready:
             self._head = await fitted(self._encoder, self._folder)
 
+    async def refit(self) -> None:
+        """Fit the head anew, since another model has taken the encoder's name; one that somebody trained for
+        the name stays. Raises as `fit`."""
+        if await asyncio.to_thread(EmotionHead.load, self._encoder.id, self._folder) is None:
+            self._head = await fitted(self._encoder, self._folder)
+
     async def prepare(self) -> None:
         """`fit`, tried again for as long as the embedding model cannot be had; cancel it to end that."""
         while not self.ready:

@@ -144,6 +144,13 @@ class Indexer:
             await self._index.maintain()
         return done
 
+    async def is_by_another_model(self) -> bool:
+        """Whether the encoder's name stands for another model than the one that made the index; False as long
+        as the encoder is not ready. SearchIndexError or SettingsError when it gives no vector."""
+        async with self._working:
+            await self._probe.look()
+        return bool(self._probe.problem)
+
     async def rebuild(self, progress: Callable[[int, int], None]) -> int:
         """Throw the index away and make it again from the database, while words serve; how many memories it
         then holds. Told as it goes on: how many of how many. Cut short, `run` goes on with it."""

@@ -70,6 +70,9 @@ class NoFeelings:
     async def prepare(self) -> None:
         """Fit nothing."""
 
+    async def refit(self) -> None:
+        """Nothing either."""
+
 
 @dataclass
 class InProcess:
