@@ -10,6 +10,7 @@ import pytest
 
 from tests.cases.in_process import InProcess, feast, lay, running
 from tests.cases.notes import fill, noted, notes_json, notes_over, numbered
+from tests.discord_server import Channel, Message
 from tests.e2e.bot_process import Table, asked, eventually, plain, window
 from tests.model_server import ErrorInStream, Fail, RecordedRequest, Reset, Say, Stall, WebPage
 
@@ -103,6 +104,32 @@ async def test_c29_a_failing_provider_gives_one_notice_and_no_secret(
     await table.talk(anna, inn, "Mira, and now?", "Mira")
     assert "my unusual question!" in window(table.prompts()[-1])
     assert len(table.spoken(inn)) == 1
+
+
+async def test_c29_many_who_ask_meanwhile_share_the_notices(table: Table, running_bot: InProcess) -> None:
+    inn, anna = await feast(table)
+    people = [anna, *(table.member(f"Guest{number}") for number in range(5))]
+    table.stage.model.set_script("reply", lambda _: Fail(429, headers={"Retry-After": "3600"}))
+    for number, who in enumerate(people):
+        await who.say(inn, f"Mira, question {number}!")
+    asked_all = [f"Mira, question {number}!" for number in range(6)]
+    await eventually(
+        lambda: sorted(text for one in table.prompts() for text in asked(one)) == asked_all,
+        "all are asked for",
+    )
+    await running_bot.app.troupe.delivery.quiet([inn.id], 5)
+    await table.note(inn, "cannot answer")
+    calls = len(table.prompts())
+    await eventually(lambda: len(_notices(table, inn)) == calls, "a notice for each call")
+    assert calls <= 3, "those who ask while the model is down wait for each other"
+    table.stage.restore()
+    await table.talk(anna, inn, "Mira, and now?", "Mira")
+    assert all(text in window(table.prompts()[-1]) for text in asked_all)
+    assert len(_notices(table, inn)) == calls
+
+
+def _notices(table: Table, channel: Channel) -> list[Message]:
+    return [one for one in table.stage.discord.messages(channel) if "cannot answer" in one.content]
 
 
 async def test_c29_a_line_that_breaks_in_the_middle_gives_one_answer_or_notice(table: Table) -> None:
