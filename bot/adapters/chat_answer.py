@@ -49,6 +49,11 @@ class Answer:
         return bool(self._refusal) or (self._finish_reason or "").lower() in _FILTERED
 
     @property
+    def thought(self) -> bool:
+        """True when thoughts came, in a field of their own or in tags."""
+        return self._reasoning_apart or self._thoughts.opened or self._thoughts.headless
+
+    @property
     def headless_thoughts(self) -> bool | None:
         """What this answer teaches: whether thoughts come without an opening tag; None for nothing."""
         if self._thoughts.headless:

@@ -201,7 +201,8 @@ class OpenAIChatModel:
             raise ModelRefused(f"A filter at {self._server.label} withheld the answer.")
         if completion.finish_reason == "closed":
             return completion
-        raise EmptyReply(f"The model at {self._server.label} answered without text.")
+        only = "with thoughts alone" if answer.thought else "without text"
+        raise EmptyReply(f"The model at {self._server.label} answered {only}.")
 
     def _remember(self, call: Call, answer: Answer) -> None:
         known = self._quirks.with_lessons(call.before, call.quirks)

@@ -296,7 +296,8 @@ class Conversation:
                 self._rooms.learn(model, limit)
                 stated = problem.limit is not None
                 continue
-            except EmptyReply:
+            except EmptyReply as problem:
+                log.info("Place %s: %s", task.request.place.id, problem)
                 return Made("", EMPTY, start_id=prompt.start_id)
             if not stated:
                 self._rooms.learn(model, int(limit * share))  # the next reply begins with what fitted

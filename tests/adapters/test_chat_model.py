@@ -163,6 +163,23 @@ async def test_no_text_is_an_empty_reply(
 
 
 @pytest.mark.parametrize(
+    ("behaviour", "what"),
+    [
+        (Say(None, reasoning="Good evening."), "thoughts alone"),
+        (Say("<think>Good evening.</think>"), "thoughts alone"),
+        (Say(""), "without text"),
+    ],
+)
+async def test_an_owner_reads_in_which_way_it_was_empty(
+    model_server: ModelServer, make_chat_model: MakeChatModel, behaviour: Behaviour, what: str
+) -> None:
+    """A server that takes every word for a thought, for one, has the wrong parser."""
+    model_server.set_script("reply", behaviour)
+    with pytest.raises(EmptyReply, match=what):
+        await ask(make_chat_model())
+
+
+@pytest.mark.parametrize(
     "behaviour",
     [
         Say(None, finish="content_filter"),

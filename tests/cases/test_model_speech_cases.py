@@ -123,14 +123,19 @@ async def test_c22_thoughts_of_background_calls_are_not_kept(table: Table, runni
         ToolCall(),
     ],
 )
-async def test_c23_an_empty_answer_is_asked_for_once_more(table: Table, nothing: object) -> None:
+async def test_c23_an_empty_answer_is_asked_for_once_more(
+    table: Table, running_bot: InProcess, nothing: object
+) -> None:
     inn, anna = await feast(table)
+    lines = len(running_bot.log)
     table.stage.model.set_script("reply", lambda _: nothing)
     said = await anna.say(inn, "Mira, say something!")
     notice = await table.note(inn, "finds no words")
     assert notice.reference is not None
     assert notice.reference["message_id"] == str(said.id)
     assert len(table.prompts()) == 2
+    if not isinstance(nothing, Say) or not (nothing.text or "").strip():
+        assert len([line for line in running_bot.log[lines:] if "answered without text" in line]) == 2
     table.stage.restore()
     await table.talk(anna, inn, "Mira, and now?", "Mira")
     assert len(table.spoken(inn)) == 1
