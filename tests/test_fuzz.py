@@ -21,12 +21,12 @@ from bot.adapters.chat_context import find_context_tokens
 from bot.adapters.chat_failures import read_failure
 from bot.core import loose_json
 from bot.core.card_file import read_card, v2_card, v3_card
-from bot.core.drafts import read_draft
 from bot.core.lore import Scan, activate
 from bot.core.lore_decorators import read_decorators
 from bot.core.lore_entries import read_book, read_entry, v3_book
 from bot.core.lore_keys import split_keys
 from bot.core.macros import Macros, expand, unknown_macros
+from bot.core.persona_drafts import read_draft
 from bot.core.reflecting import parse_insights
 from bot.core.speech import for_discord
 from bot.core.splitting import LIMIT, length, split

@@ -14,7 +14,6 @@ from bot.engine.conversation import Conversation
 from bot.engine.crowd import Crowd, Rates
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer
-from bot.engine.feelings import Relations
 from bot.engine.gathering import Gatherer
 from bot.engine.guarding import Guard
 from bot.engine.health import ModelHealth
@@ -31,6 +30,7 @@ from bot.engine.paid_calls import PaidCalls, Tier
 from bot.engine.parts import Parts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
+from bot.engine.relations import Relations
 from bot.engine.samples import Samples
 from bot.engine.silence import Silence
 from bot.engine.slots import FairSlots

@@ -12,10 +12,8 @@ from bot.engine.audit import Audit
 from bot.engine.conduct import Conduct
 from bot.engine.crowd import Rates
 from bot.engine.delivery import Delivery
-from bot.engine.drafts import Drafts
 from bot.engine.eraser import Eraser
 from bot.engine.explaining import Explainer
-from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.guarding import Guard
 from bot.engine.health import Health, ModelHealth
@@ -32,9 +30,11 @@ from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
 from bot.engine.paid_calls import PaidCalls
 from bot.engine.parts import Parts
+from bot.engine.persona_drafts import Drafts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
+from bot.engine.relations import Relations
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.samples import Samples

@@ -17,10 +17,10 @@ from bot.core.templates import Prompts
 from bot.core.window import Count, Roster
 from bot.engine.calm import Calm
 from bot.engine.explaining import Explainer, was_ignored
-from bot.engine.feelings import Relations
 from bot.engine.lore import Lore
 from bot.engine.mood_causes import Felt, MoodCauses
 from bot.engine.recalling import Asking, Recaller, Recollection, Wanted
+from bot.engine.relations import Relations
 from bot.engine.samples import Samples, Voice
 from bot.engine.state import ReplyRequest, Told
 

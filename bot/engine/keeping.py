@@ -8,7 +8,7 @@ from bot.core.knowledge import Always, KnowledgeStore
 from bot.core.stores import MemoryStore, SceneStore, TurnStore
 from bot.core.types import Memory, MemoryDraft, MemoryKind, Place, Scratchpad
 from bot.engine.conduct import Conduct
-from bot.engine.drafting import snapshots
+from bot.engine.noted_memories import snapshots
 from bot.engine.places import Places
 from bot.engine.scenes import active_scene
 from bot.engine.state import PlaceState

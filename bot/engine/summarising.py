@@ -20,12 +20,12 @@ from bot.core.templates import Prompts
 from bot.core.types import NOBODY, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
-from bot.engine.drafting import Reading, drafts, pointed, sources_of
 from bot.engine.due_notes import Due, DueNotes
 from bot.engine.jobs import Closing, reference
 from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
+from bot.engine.noted_memories import Reading, drafts, pointed, sources_of
 from bot.engine.paid_calls import Call, PaidCalls
 from bot.engine.places import Places
 from bot.engine.reflecting import Reflector

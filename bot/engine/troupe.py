@@ -19,9 +19,7 @@ from bot.core.vectors import Vector
 from bot.engine.aliases import Aliases
 from bot.engine.conduct import Conduct
 from bot.engine.delivery import Delivery
-from bot.engine.drafts import Drafts
 from bot.engine.explaining import Explainer
-from bot.engine.feelings import Relations
 from bot.engine.greetings import Greetings
 from bot.engine.health import Health, HealthLine
 from bot.engine.indexing import Indexer
@@ -36,9 +34,11 @@ from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
 from bot.engine.pasts import Pasts
+from bot.engine.persona_drafts import Drafts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.privacy import Privacy
+from bot.engine.relations import Relations
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
 from bot.engine.samples import Samples

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import bot.prompts
-from bot.core.drafts import draft_prompt, read_draft
+from bot.core.persona_drafts import draft_prompt, read_draft
 
 GOOD = {"name": "Mira", "description": "A ferrywoman."}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from bot.core.character_drafts import SCHEMA as CHARACTER
 from bot.core.character_drafts import character_prompt, read_character
 from bot.core.chat import ChatMessage, Sampling
-from bot.core.drafts import SCHEMA, draft_prompt, read_draft
+from bot.core.persona_drafts import SCHEMA, draft_prompt, read_draft
 from bot.core.spending import Payer
 from bot.core.templates import Prompts
 from bot.core.types import Persona, Place
