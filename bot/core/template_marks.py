@@ -21,7 +21,7 @@ _LEADING = re.compile(
 )
 _ENDS = re.compile(
     rf"{_CLOSES}|{_OPENS}|<\|(?:user|human|system|user_token|start_of_turn_token)\|>|<｜User｜>|\[/?INST\]"
-    r"|<<SYS>>|^#{2,3} (?:Instruction|Input|Human|User):",
+    r"|<<SYS>>|^#{2,3} (?:Instruction|Human|User):",
     re.IGNORECASE | re.MULTILINE,
 )
 _TOOL_CALL = re.compile(
