@@ -94,6 +94,7 @@ def read_edit(payload: discord.RawMessageUpdateEvent) -> MessageEdited | None:
         message_id=payload.message_id,
         text=spoken_text(payload.message),
         edited_at=edited_at,
+        author_id=payload.message.author.id,
     )
 
 

@@ -43,6 +43,10 @@ class MessageEdited:
     message_id: int
     text: str
     edited_at: datetime
+    author_id: int = 0
+    """0 where nobody needs to know."""
+    written: bool = True
+    """False when the new words must not be written down: a turn that has others by now is then removed."""
 
 
 @dataclass(frozen=True, slots=True)

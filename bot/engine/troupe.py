@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bot.core import mood as moods
-from bot.core.events import Event, MessagePosted, snowflake
+from bot.core.events import Event, MessageEdited, MessagePosted, snowflake
 from bot.core.mood import Mood
 from bot.core.ports import Messenger
 from bot.core.relations import Relation
@@ -120,6 +120,8 @@ class Troupe:
         if not isinstance(event, MessagePosted):
             if self.privacy.anyone_out:
                 self.overheard.changed(event)
+            if isinstance(event, MessageEdited) and self.privacy.is_out(event.author_id):
+                event = replace(event, written=False)
             if (place := self.live.place(event.place_id)) is not None:
                 self.trust.screening.hear(event, place, self.journal.submit)
             return

@@ -124,6 +124,7 @@ async def test_c17_an_edit_gives_the_new_text_and_an_embed_update_nothing(stage:
     events = await heard(stage, 2)
     edited = events[1]
     assert isinstance(edited, MessageEdited)
+    assert edited.author_id == stage.member.id
     assert (edited.message_id, edited.place_id, edited.text) == (
         said.id,
         stage.channel.id,

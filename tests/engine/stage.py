@@ -150,8 +150,8 @@ class Stage:
         self.troupe.hear(event)
         return message_id
 
-    def edit(self, message_id: int, text: str, *, place: Place = TAVERN) -> None:
-        self.troupe.hear(MessageEdited(place.id, message_id, text, self.clock()))
+    def edit(self, message_id: int, text: str, *, place: Place = TAVERN, by: int = 0) -> None:
+        self.troupe.hear(MessageEdited(place.id, message_id, text, self.clock(), by))
 
     def delete(self, *message_ids: int, place: Place = TAVERN) -> None:
         self.troupe.hear(MessagesDeleted(place.id, message_ids))

@@ -146,6 +146,21 @@ async def test_an_edit_or_deletion_reaches_the_answer_in_the_making(tmp_path: Pa
         assert stage.messenger.texts() == []
 
 
+async def test_other_words_for_what_was_said_before_are_not_written_and_the_old_ones_go(
+    tmp_path: Path,
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        first, second = stage.say("The mill burns.", by=ZAN), stage.say("The well is deep.", by=ZAN)
+        await stage.quiet()
+        await stage.troupe.privacy.opt_out(ZAN)
+        stage.edit(first, f"My word is {MARK}.", by=ZAN)
+        stage.edit(second, "The well is deep.", by=ZAN)  # a preview of a link appeared
+        await stage.quiet()
+        assert [turn.text for turn in await stage.window()] == ["The well is deep."]
+        assert [memory.text for memory in await stage.store.memories.of_story(1)] == ["The well is deep."]
+
+
 async def test_a_model_that_fails_gives_one_notice_and_writes_nothing(tmp_path: Path) -> None:
     async with open_stage(tmp_path, {"reply": [ModelUnavailable("down")]}) as stage:
         await begun(stage)

@@ -116,7 +116,8 @@ def _advance(connection: Connection, drafts: Sequence[TurnDraft]) -> None:
 # ---------------------------------------------------------------- edits and deletions
 def _edit(connection: Connection, event: MessageEdited, now: datetime) -> JournalOutcome:
     """None also for an edit that changes no word (Discord sends one when a link's preview appears) and for
-    one older than an edit already known. An edit that leaves no text is a deletion."""
+    one older than an edit already known. An edit that leaves no text is a deletion, and so is one whose words
+    must not be written."""
     turn = _turn_of_message(connection, event.message_id)
     if turn is None or (turn.edited_at is not None and event.edited_at < turn.edited_at):
         return None
@@ -130,6 +131,8 @@ def _edit(connection: Connection, event: MessageEdited, now: datetime) -> Journa
         text = reword_part(connection, turn.id, event.message_id, event.text)
     if text == turn.text:
         return None
+    if not event.written:
+        return _remove(connection, [turn], {event.message_id}, now)
     return _reword(connection, turn.id, text, event.edited_at, now)
 
 
