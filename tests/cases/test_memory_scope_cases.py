@@ -260,3 +260,15 @@ async def test_c37_what_a_rewrite_replaces_is_kept_as_a_memory(table: Table) -> 
         "SELECT count(*) FROM memories WHERE place_id = ? AND kind = 'snapshot' AND text = ?", inn.id, old
     )
     assert kept == [(1,)]
+    used = await table.moderator.slash("memory scratchpad", inn)
+    now = await used.answer()
+    assert new in now.text
+    assert old not in now.text
+    before = await (await table.moderator.select(now, "Earlier notes …", "0")).answer()
+    assert old in before.text
+    done = await (await table.moderator.click(before, "Restore")).answer()
+    assert "the newest again" in done.text
+    assert old in await table.use("memory scratchpad", inn)
+    await table.talk(anna, inn, "Mira, and now?", "Mira")
+    system = next(content for role, content in table.prompts()[-1].messages if role == "system")
+    assert old in system
