@@ -53,11 +53,10 @@ class LanceTable:
 
     @classmethod
     async def create(cls, connection: Any, name: str, dimensions: int) -> LanceTable:
-        """A new, empty table with its scalar indexes. No vector index: it loses recall and wins little."""
+        """A new, empty table. Its scalar indexes come with its first tidying: they find nothing in what is
+        written behind them. No vector index: it loses recall and wins little."""
         table = await connection.create_table(name, schema=schema_of(dimensions), exist_ok=True)
-        created = cls(table, await table.schema())
-        await created._ensure_indexes()
-        return created
+        return cls(table, await table.schema())
 
     @classmethod
     async def open(cls, connection: Any, name: str) -> LanceTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,6 +41,8 @@ _FACTS = (
     .where(memories.c.kind == MemoryKind.FACT.value)
 )
 _LEAVING = sa.select(erasures.c.memory_id).where(erasures.c.erased_at.is_(None))
+_LOOK_AHEAD = 20_000
+"""Among so many that wait, those of the same space are found."""
 
 
 class SqlMemories:
@@ -138,11 +141,14 @@ class SqlMemories:
         """See the port. A memory whose old key must still be erased comes only after that."""
 
         def work(connection: Connection) -> list[Memory]:
-            waiting: set[int] = set()
+            waiting: set[tuple[int, int]] = set()
             for condition, age in _not_indexed_by(encoder_id):
-                some = sa.select(memories.c.id).where(condition, memories.c.id.not_in(_LEAVING))
-                waiting.update(connection.execute(some.order_by(age).limit(limit)).scalars())
-            return memories_by_ids(connection, sorted(waiting)[:limit])
+                some = sa.select(memories.c.id, memories.c.space_id).where(
+                    condition, memories.c.id.not_in(_LEAVING)
+                )
+                rows = connection.execute(some.order_by(age).limit(_LOOK_AHEAD))
+                waiting.update((memory_id, space_id) for memory_id, space_id in rows)
+            return memories_by_ids(connection, _of_few_spaces(sorted(waiting), limit))
 
         return await self._database.read(work, snapshot=True)
 
@@ -287,3 +293,11 @@ def _set_emotion(which: sa.ColumnElement[bool]) -> sa.Update:
         .where(which)
         .values(emotion=sa.bindparam("new_emotion"), emotion_source=sa.bindparam("new_source"))
     )
+
+
+def _of_few_spaces(waiting: Sequence[tuple[int, int]], limit: int) -> list[int]:
+    """Memory ids: the oldest first, each followed by what waits of its space."""
+    spaces: dict[int, list[int]] = {}
+    for memory_id, space_id in waiting:
+        spaces.setdefault(space_id, []).append(memory_id)
+    return list(chain.from_iterable(spaces.values()))[:limit]

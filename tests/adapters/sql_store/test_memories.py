@@ -137,6 +137,19 @@ async def test_memories_wait_until_the_encoder_has_seen_them(store: SqlStore, st
     assert await store.memories.count_to_index("b") == 1
 
 
+async def test_what_waits_of_a_space_is_indexed_together(store: SqlStore, stage: Stage) -> None:
+    elsewhere = await set_stage(store, Place(900, 10, "cellar"))
+    ids = [
+        (await one.memory_of(await one.say("x", number))).id
+        for number, one in enumerate([stage, elsewhere] * 3, 1)
+    ]
+    here, there = ids[::2], ids[1::2]
+    assert [memory.id for memory in await store.memories.to_index("b", 3)] == here
+    assert [memory.id for memory in await store.memories.to_index("b", 4)] == sorted([*here, there[0]])
+    await store.memories.indexed("b", {}, here)
+    assert [memory.id for memory in await store.memories.to_index("b", 4)] == there
+
+
 @pytest.mark.parametrize("other", ["a", "c", "B"])
 async def test_another_encoder_starts_over(store: SqlStore, stage: Stage, other: str) -> None:
     ids = [(await stage.memory_of(await stage.say(f"{number}", number))).id for number in range(1, 6)]
