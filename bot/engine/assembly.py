@@ -1,4 +1,4 @@
-"""Puts the engine together over the ports: what hears and answers here, the memory and the commands beside.
+"""Puts the engine together over the ports: what hears here; memory, answers and commands in modules beside.
 
 What is behind the ports is `bot.app`'s choice, or a test's."""
 
@@ -7,14 +7,13 @@ from __future__ import annotations
 from bot.core.budgets import budgets
 from bot.core.types import Scratchpad
 from bot.engine.addressing import Addressing
-from bot.engine.assembly_commands import Running, troupe_over
+from bot.engine.assembly_answers import conversation_over
+from bot.engine.assembly_commands import troupe_over
 from bot.engine.assembly_memory import remembering
 from bot.engine.conduct import Conduct
-from bot.engine.conversation import Conversation
 from bot.engine.crowd import Crowd, Rates
 from bot.engine.delivery import Delivery
 from bot.engine.explaining import Explainer
-from bot.engine.gathering import Gatherer
 from bot.engine.guarding import Guard
 from bot.engine.health import ModelHealth
 from bot.engine.indexing import Feeling
@@ -23,7 +22,6 @@ from bot.engine.journal import Journal
 from bot.engine.limits import Limits
 from bot.engine.live import LiveScenes
 from bot.engine.lore import Lore
-from bot.engine.mood_causes import MoodCauses
 from bot.engine.notices import Notices
 from bot.engine.options import Options
 from bot.engine.paid_calls import PaidCalls, Tier
@@ -31,12 +29,12 @@ from bot.engine.parts import Parts
 from bot.engine.personas import Personas
 from bot.engine.places import Places
 from bot.engine.relations import Relations
+from bot.engine.running import Running
 from bot.engine.samples import Samples
 from bot.engine.silence import Silence
 from bot.engine.slots import FairSlots
 from bot.engine.state import PlaceState
 from bot.engine.storage_trouble import StorageTrouble
-from bot.engine.thrift import Thrift
 from bot.engine.troupe import Troupe
 
 
@@ -45,25 +43,13 @@ def assemble(parts: Parts) -> Troupe:
     store, now = parts.store, parts.now
     live = LiveScenes()
     places = Places(live=live)
-    slots = FairSlots(parts.concurrency)
-    health = ModelHealth(parts.chat.name)
     options = Options(store=store.settings)
     limits = Limits(store=store.usage, options=options, ceilings=parts.spending.ceilings, now=now)
     rates, jobs = Rates(now=now), Jobs()
     crowd = Crowd(slots=parts.concurrency, rates=rates)
-    calls = behind = PaidCalls(
-        limits=limits,
-        slots=slots,
-        crowd=crowd,
-        tier=Tier(parts.chat, parts.spending.price),
-        cheap=parts.spending.cheap,
-    )
-    if parts.background is not parts.chat:
-        tier = Tier(parts.background, parts.spending.background_price)
-        behind = PaidCalls(limits=limits, slots=FairSlots(parts.concurrency), crowd=crowd, tier=tier)
+    calls, behind = _calls(parts, limits, crowd)
     notices = Notices(messenger=parts.messenger, now=now)
     silence = Silence(options=options)
-    guard = Guard(options=options, moderation=parts.moderation)
     trouble = StorageTrouble(store=store.settings, notices=notices, now=now)
     delivery = Delivery(
         messenger=parts.messenger,
@@ -128,52 +114,6 @@ def assemble(parts: Parts) -> Troupe:
         reply_tokens=parts.reply_tokens,
         now=now,
     )
-    relations = Relations(knowledge=store.knowledge)
-    samples = Samples(store=store.personas)
-    explainer = Explainer(store=store.explanations, memories=store.memories, turns=store.turns)
-    gatherer = Gatherer(
-        recaller=memory.recaller,
-        knowledge=store.knowledge,
-        relations=relations,
-        explainer=explainer,
-        lore=lore,
-        samples=samples,
-        causes=MoodCauses(turns=store.turns),
-        prompts=parts.prompts,
-        count=parts.chat.count_tokens,
-        calm=memory.indexer.calm,
-        now=now,
-    )
-    conversation = Conversation(
-        guard=guard,
-        conduct=conduct,
-        gatherer=gatherer,
-        explainer=explainer,
-        delivery=delivery,
-        notices=notices,
-        calls=calls,
-        crowd=crowd,
-        thrift=Thrift(
-            limits=limits,
-            store=store.usage,
-            options=options,
-            notices=notices,
-            channels=parts.channels,
-            delivery=delivery,
-            currency=parts.spending.currency,
-            has_cheaper=calls.has_cheaper,
-        ),
-        messenger=parts.messenger,
-        prompts=parts.prompts,
-        health=health,
-        trouble=trouble,
-        context_tokens=parts.context_tokens,
-        reply_tokens=parts.reply_tokens,
-        sampling=parts.sampling,
-        on_stream=parts.on_stream,
-        now=now,
-    )
-    places.use(conduct, conversation.answer, notices.trouble)
     journal = Journal(
         turns=store.turns,
         live=live,
@@ -182,31 +122,43 @@ def assemble(parts: Parts) -> Troupe:
         stumbled=notices.trouble,
         read_missed=lambda: jobs.start(troupe.read_missed(), name="read what found no room"),
     )
-    troupe = troupe_over(
-        parts,
-        Running(
-            jobs=jobs,
-            options=options,
-            limits=limits,
-            rates=rates,
-            calls=calls,
-            health=health,
-            live=live,
-            places=places,
-            silence=silence,
-            guard=guard,
-            notices=notices,
-            trouble=trouble,
-            delivery=delivery,
-            memory=memory,
-            addressing=addressing,
-            conduct=conduct,
-            personas=personas,
-            samples=samples,
-            lore=lore,
-            relations=relations,
-            explainer=explainer,
-            journal=journal,
-        ),
+    running = Running(
+        jobs=jobs,
+        options=options,
+        limits=limits,
+        rates=rates,
+        crowd=crowd,
+        calls=calls,
+        health=ModelHealth(parts.chat.name),
+        live=live,
+        places=places,
+        silence=silence,
+        guard=Guard(options=options, moderation=parts.moderation),
+        notices=notices,
+        trouble=trouble,
+        delivery=delivery,
+        memory=memory,
+        addressing=addressing,
+        conduct=conduct,
+        personas=personas,
+        samples=Samples(store=store.personas),
+        lore=lore,
+        relations=Relations(knowledge=store.knowledge),
+        explainer=Explainer(store=store.explanations, memories=store.memories, turns=store.turns),
+        journal=journal,
     )
+    places.use(conduct, conversation_over(parts, running).answer, notices.trouble)
+    troupe = troupe_over(parts, running)
     return troupe
+
+
+def _calls(parts: Parts, limits: Limits, crowd: Crowd) -> tuple[PaidCalls, PaidCalls]:
+    """For replies, and behind them: the same where one model does both, since it has one line to wait in."""
+    tier = Tier(parts.chat, parts.spending.price)
+    slots = FairSlots(parts.concurrency)
+    calls = PaidCalls(limits=limits, slots=slots, crowd=crowd, tier=tier, cheap=parts.spending.cheap)
+    if parts.background is parts.chat:
+        return calls, calls
+    tier = Tier(parts.background, parts.spending.background_price)
+    slots = FairSlots(parts.concurrency)
+    return calls, PaidCalls(limits=limits, slots=slots, crowd=crowd, tier=tier)

@@ -2,79 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from bot.engine.addressing import Addressing
 from bot.engine.aliases import Aliases
 from bot.engine.approval import Approval
-from bot.engine.assembly_memory import Remembering
 from bot.engine.audit import Audit
-from bot.engine.conduct import Conduct
-from bot.engine.crowd import Rates
-from bot.engine.delivery import Delivery
 from bot.engine.eraser import Eraser
-from bot.engine.explaining import Explainer
 from bot.engine.greetings import Greetings
-from bot.engine.guarding import Guard
-from bot.engine.health import Health, ModelHealth
-from bot.engine.jobs import Jobs, Service
-from bot.engine.journal import Journal
+from bot.engine.health import Health
+from bot.engine.jobs import Service
 from bot.engine.keeping import Keeping
-from bot.engine.limits import Limits
-from bot.engine.live import LiveScenes
-from bot.engine.lore import Lore
 from bot.engine.memory import Memories
-from bot.engine.notices import Notices
-from bot.engine.options import Options
 from bot.engine.overheard import Overheard
 from bot.engine.pages import Pages
-from bot.engine.paid_calls import PaidCalls
 from bot.engine.parts import Parts
 from bot.engine.persona_drafts import Drafts
-from bot.engine.personas import Personas
-from bot.engine.places import Places
 from bot.engine.privacy import Privacy
-from bot.engine.relations import Relations
 from bot.engine.replies import Replies
 from bot.engine.retention import Retention
-from bot.engine.samples import Samples
+from bot.engine.running import Running
 from bot.engine.scenes import Scenes
 from bot.engine.screening import Screening
-from bot.engine.silence import Silence
 from bot.engine.sleeping import Sleep
-from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.troupe import Troupe
 from bot.engine.trust import Trust
 from bot.engine.unplayed import Unplayed
 from bot.engine.usage import Usage
-
-
-@dataclass(frozen=True, kw_only=True)
-class Running:
-    """What hears, answers and remembers. Made by `bot.engine.assembly`."""
-
-    jobs: Jobs
-    options: Options
-    limits: Limits
-    rates: Rates
-    calls: PaidCalls
-    health: ModelHealth
-    live: LiveScenes
-    places: Places
-    silence: Silence
-    guard: Guard
-    notices: Notices
-    trouble: StorageTrouble
-    delivery: Delivery
-    memory: Remembering
-    addressing: Addressing
-    conduct: Conduct
-    personas: Personas
-    samples: Samples
-    lore: Lore
-    relations: Relations
-    explainer: Explainer
-    journal: Journal
 
 
 def troupe_over(parts: Parts, running: Running) -> Troupe:
