@@ -117,7 +117,9 @@ class Database:
     async def _write(self) -> None:
         try:
             while self._wishes:
-                await self._fulfil(self._next_ones())
+                wishes = self._next_ones()
+                for wish, outcome in zip(wishes, await self._outcomes(wishes), strict=True):
+                    wish.fulfil(outcome)
         finally:
             self._writing = None
 
@@ -128,17 +130,15 @@ class Database:
         taken, self._wishes = self._wishes[:many], self._wishes[many:]
         return taken
 
-    async def _fulfil(self, wishes: Sequence[_Wish]) -> None:
+    async def _outcomes(self, wishes: Sequence[_Wish]) -> list[_Outcome]:
         if len(wishes) > 1:
-            both = await self._outcome(_together([wish.work for wish in wishes]))
-            outcomes = [both] * len(wishes) if both.error else both.value
-        else:
-            outcomes = None
-        for at, wish in enumerate(wishes):
-            if outcomes is not None:
-                wish.fulfil(outcomes[at])
-            else:
-                wish.fulfil(await self._outcome(wish.work if wish.alone else _in_transaction(wish.work)))
+            together = await self._outcome(_together([wish.work for wish in wishes]))
+            if together.error is not None:
+                return [together] * len(wishes)
+            if together.value is not None:
+                return list(together.value)
+        works = [wish.work if wish.alone else _in_transaction(wish.work) for wish in wishes]
+        return [await self._outcome(work) for work in works]
 
     async def _outcome(self, work: Work[Any]) -> _Outcome:
         try:
