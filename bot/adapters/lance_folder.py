@@ -152,6 +152,10 @@ class LanceFolder:
         """Who may use the table when; also of one that is not there yet."""
         return self._gates[name]
 
+    def gates(self) -> list[TableGate]:
+        """Of every table that was used."""
+        return list(self._gates.values())
+
     def refuse_damaged(self) -> None:
         """Raises `SearchIndexError`, saying what to do, when the index cannot be used."""
         if self.damage:
@@ -169,7 +173,10 @@ class LanceFolder:
         """The table, opened unless it was among the last 32 used."""
         table = self._handles.get(name)
         if table is None:
-            opened = await self._lance.LanceTable.open(self._connection, name)
+            connection = self._connection
+            opened: LanceTable = await self._lance.LanceTable.open(connection, name)
+            if connection is not self._connection:
+                return opened  # all was thrown away meanwhile: nobody else must be given it
             table = self._handles.get(name) or opened  # what another opened meanwhile may have written
         self.keep(name, table)
         return table
@@ -199,7 +206,7 @@ class LanceFolder:
             await self._save(self._manifest.without_table(name))
 
     async def reset(self) -> None:
-        """Throws everything away and starts empty; calls under way fail."""
+        """Throws everything away and starts empty, while nobody writes; searches under way fail."""
         self._disconnect()
         await asyncio.to_thread(shutil.rmtree, self._path, ignore_errors=True)
         self._manifest = Manifest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,9 +122,13 @@ class LanceIndex:
         return False
 
     async def reset(self) -> None:
-        """Throws away every table of every encoder and starts empty. Calls under way fail."""
-        self._upkeep.clear()
-        await self._folder.reset()
+        """Throws away every table of every encoder and starts empty, when what is being written is done.
+        Searches under way fail."""
+        async with AsyncExitStack() as writing:
+            for gate in self._folder.gates():
+                await writing.enter_async_context(gate.writing())
+            self._upkeep.clear()
+            await self._folder.reset()
 
     def stale_tables(self) -> list[str]:
         """Names of tables that another encoder wrote."""

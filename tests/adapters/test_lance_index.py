@@ -19,6 +19,7 @@ from bot.core.ports import IndexKey
 from bot.core.vectors import Vector
 from bot.errors import SearchIndexError
 from tests.adapters.index_parts import SIZE, SPACE, feeling, key, scope, unit
+from tests.engine.gates import Held
 
 ENCODER = "test/model name:16"
 TABLE = table_name(SPACE, ENCODER)
@@ -454,3 +455,41 @@ async def test_emotions_of_many_memories_change_at_once(tmp_path: Path) -> None:
     changed = [hit.memory_id for hit in hits if hit.emotion.tolist() == feeling(1, 1, 7).tolist()]
     assert sorted(changed) == list(range(1, 1201))
     assert {hit.memory_id for hit in hits} == set(range(1, 1301))
+
+
+@pytest.mark.parametrize(("step", "before"), [("set_emotions", True), ("_merge", True), ("_merge", False)])
+async def test_a_write_under_way_brings_nothing_back_that_was_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, before: bool
+) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, [key(1), key(2)])
+        held = Held(monkeypatch, lance_table.LanceTable, step, before=before)
+        writing = asyncio.create_task(index.set_emotions(SPACE, {1: feeling(9)}))
+        await held.reached()
+        throwing = asyncio.create_task(index.reset())
+        await asyncio.wait([throwing], timeout=1.0)
+        held.go.set()
+        (failure,) = await asyncio.gather(writing, return_exceptions=True)
+        assert failure is None or isinstance(failure, SearchIndexError)
+        await throwing
+        assert await index.count(SPACE) == 0
+        await index.upsert(SPACE, [key(3)])
+        assert await index.count(SPACE) == 1
+        assert not holds(tmp_path, key(1).vector)
+
+
+async def test_a_table_that_was_being_opened_when_all_was_thrown_away_is_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_index(tmp_path) as index:
+        await index.upsert(SPACE, [key(1), key(2)])
+        await index.remove(SPACE, [2])
+    async with open_index(tmp_path) as index:
+        opening = Held(monkeypatch, lance_table.LanceTable, "open")
+        searching = asyncio.create_task(index.nearest(scope(), unit(1), 5))
+        await opening.reached()
+        await index.reset()
+        opening.go.set()
+        await asyncio.gather(searching, return_exceptions=True)
+        await index.upsert(SPACE, [key(3)])
+        assert await index.count(SPACE) == 1
