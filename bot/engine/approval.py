@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bot.core.stores import PersonaStore
 from bot.core.trust import Channels
 from bot.core.types import Persona, Place
@@ -17,6 +19,7 @@ class Approval:
     def __init__(self, *, store: PersonaStore, channels: Channels) -> None:
         self._store = store
         self._channels = channels
+        self._deciding = asyncio.Lock()
 
     async def waiting(self, space_id: int) -> list[Persona]:
         """Those that nobody finds yet, by name."""
@@ -24,13 +27,15 @@ class Approval:
 
     async def approve(self, space_id: int, persona_id: int) -> Persona:
         """From now on it can be found and played. `UserFacing` when it does not wait in this space."""
-        await self._one_waiting(space_id, persona_id)
-        return await self._store.approve(persona_id)
+        async with self._deciding:
+            await self._one_waiting(space_id, persona_id)
+            return await self._store.approve(persona_id)
 
     async def reject(self, space_id: int, persona_id: int) -> Persona:
         """It is gone. `UserFacing` when it does not wait in this space."""
-        persona = await self._one_waiting(space_id, persona_id)
-        await self._store.delete(persona_id)
+        async with self._deciding:
+            persona = await self._one_waiting(space_id, persona_id)
+            await self._store.delete(persona_id)
         return persona
 
     def check_age(self, place: Place, persona: Persona) -> None:

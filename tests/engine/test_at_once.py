@@ -166,3 +166,18 @@ async def test_an_entry_of_a_card_is_not_taken_for_one_that_was_removed(
             await first
         told = [one.entry.content for one in await lore.all(TAVERN.space_id)]
         assert told == ["About the well.", "About the inn."]
+
+
+async def test_a_persona_that_one_approves_and_another_rejects_is_decided_on_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.troupe.personas.create(TAVERN.space_id, name="Mira", approved=False)
+        approval = stage.troupe.trust.approval
+        looking = Held(monkeypatch, stage.store.personas, "get")
+        rejecting = asyncio.create_task(approval.reject(TAVERN.space_id, mira.id))
+        await looking.reached()
+        approving = asyncio.create_task(approval.approve(TAVERN.space_id, mira.id))
+        await asyncio.wait([approving], timeout=0.2)
+        looking.go.set()
+        assert UserFacing in await both(rejecting, approving)
