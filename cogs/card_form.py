@@ -171,7 +171,6 @@ class CardForm(Form):
     def __init__(self, *, title: str, fields: Sequence[Field], values: Texts, submit: Submit) -> None:
         super().__init__(title=title, timeout=None)
         self._submit = submit
-        self._values = values
         self._inputs: dict[str, ui.TextInput[CardForm] | ui.FileUpload[CardForm] | ui.Select[CardForm]] = {}
         for field in fields:
             self.add_item(self._input(field, values.get(field.word, "")))

@@ -24,7 +24,6 @@ __all__ = [
     "clamp",
     "distance",
     "distances",
-    "from_probabilities",
     "is_degenerate",
     "is_flat",
     "parse_scores",
@@ -58,11 +57,6 @@ def clamp(vector: npt.ArrayLike) -> Vector:
         raise ValueError(f"an emotion vector has {len(EMOTIONS)} numbers, not shape {values.shape}")
     values = np.where(np.isfinite(values), values, LOWEST)
     return np.clip(values, LOWEST, HIGHEST).astype(np.float32)
-
-
-def from_probabilities(probabilities: npt.ArrayLike) -> Vector:
-    """Map eight probabilities (0 to 1) to intensities (1 to 10), linearly."""
-    return clamp(LOWEST + (HIGHEST - LOWEST) * np.asarray(probabilities, dtype=np.float64))
 
 
 def is_degenerate(vector: npt.ArrayLike) -> bool:

@@ -45,8 +45,6 @@ class Erased:
     """Memories that are gone or must be read again."""
     place_ids: tuple[int, ...] = ()
     """Places in which something may have changed."""
-    scene_ids: tuple[int, ...] = ()
-    story_ids: tuple[int, ...] = ()
     space_ids: tuple[int, ...] = ()
     """Spaces whose index may hold bytes that must go."""
     dropped_spaces: tuple[int, ...] = ()

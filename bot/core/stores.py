@@ -287,8 +287,8 @@ class MemoryStore(Protocol):
         """Removes the rows and queues the removal of their keys; a turn's memory takes the turn's text."""
 
     async def to_index(self, encoder_id: str, limit: int) -> list[Memory]:
-        """Memories that this encoder has not indexed yet: the oldest, and with it what waits of its space, since
-        each space has an index of its own; then the next. By id."""
+        """Memories that this encoder has not indexed yet: the oldest, and with it what waits of its space,
+        since each space has an index of its own; then the next. By id."""
 
     async def indexed(
         self,

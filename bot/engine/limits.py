@@ -34,7 +34,6 @@ class Reservation:
 
     payer: Payer
     day: date
-    estimate: Spent
     stored: Spent
 
 
@@ -67,11 +66,11 @@ class Limits:
         """Set aside what a call may cost. Without any limit nothing is written yet. Raises OverLimit."""
         limits, day = await self._of(payer), self.today
         if not limits:
-            return Reservation(payer, day, estimate, NOTHING)
+            return Reservation(payer, day, NOTHING)
         verdict = await self._store.reserve(payer, day, estimate, limits)
         if verdict.refused is not None:
             raise OverLimit(verdict.refused)
-        return Reservation(replace(payer, member_ids=verdict.member_ids), day, estimate, estimate)
+        return Reservation(replace(payer, member_ids=verdict.member_ids), day, estimate)
 
     def settle(self, reservation: Reservation, spent: Spent) -> None:
         """Count what the call cost instead of the estimate; a failed call cost nothing. Nobody waits for it:

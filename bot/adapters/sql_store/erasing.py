@@ -50,7 +50,7 @@ _SCENE_TEXTS = (scenes.c.name, scenes.c.location, scenes.c.situation, scenes.c.s
 def erase_rows(connection: Connection, member_id: int, found: MemberRows, now: datetime) -> Erased:
     """Removes these rows and the member's id and names from those that stay."""
     said = found.turn_ids | found.reply_ids
-    touched = _where(connection, said, found.alias_scenes)
+    touched = _places_of(connection, said, found.alias_scenes)
     gone = set(wipe_turns(connection, said, now)) if said else set()
     _drop_turns(connection, said)
     drop_lines(connection, found.line_ids)
@@ -75,11 +75,9 @@ def erase_rows(connection: Connection, member_id: int, found: MemberRows, now: d
         turns=len(said),
         memory_ids=tuple(sorted(gone | found.memory_ids | reworded)),
         place_ids=tuple(sorted({row.id for row in rows})),
-        scene_ids=tuple(sorted(touched[0])),
-        story_ids=tuple(sorted(touched[1])),
         space_ids=tuple(sorted(found.spaces)),
         dropped_spaces=tuple(sorted(found.direct)),
-        dropped_places=tuple(sorted(touched[2] - {row.id for row in rows} | found.direct)),
+        dropped_places=tuple(sorted(touched - {row.id for row in rows} | found.direct)),
     )
 
 
@@ -101,8 +99,6 @@ def drop_place(connection: Connection, place_id: int, now: datetime) -> Erased:
     rows = [(memory_id, space_id) for memory_id, space_id in connection.execute(keys)]
     said = sa.select(sa.func.count()).where(turns.c.place_id == place_id)
     count = int(connection.execute(said).scalar_one())
-    told = sa.select(stories.c.id).where(stories.c.place_id == place_id)
-    story_ids = tuple(connection.execute(told).scalars())
     connection.execute(sa.delete(places).where(places.c.id == place_id))
     connection.execute(sa.delete(options).where(options.c.place_id == place_id))
     connection.execute(sa.delete(usage_notices).where(usage_notices.c.place_id == place_id))
@@ -110,7 +106,6 @@ def drop_place(connection: Connection, place_id: int, now: datetime) -> Erased:
     return Erased(
         turns=count,
         memory_ids=tuple(memory_id for memory_id, _ in rows),
-        story_ids=story_ids,
         space_ids=(place.space_id,),
         dropped_places=(place_id,),
     )
@@ -140,7 +135,7 @@ def drop_before(connection: Connection, space_id: int, moment: datetime, now: da
     connection.execute(sa.delete(moderator_actions).where(*done))
     if not said and not made:
         return Erased()
-    scene_ids, story_ids, place_ids = _where(connection, said, ())
+    place_ids = _places_of(connection, said, ())
     gone = set(wipe_turns(connection, said, now))
     _drop_turns(connection, said)
     remove_memories(connection, made - gone, now)
@@ -148,26 +143,20 @@ def drop_before(connection: Connection, space_id: int, moment: datetime, now: da
         turns=len(said),
         memory_ids=tuple(sorted(gone | made)),
         place_ids=tuple(sorted(place_ids)),
-        scene_ids=tuple(sorted(scene_ids)),
-        story_ids=tuple(sorted(story_ids)),
         space_ids=(space_id,),
     )
 
 
 # ---------------------------------------------------------------- parts
-def _where(
-    connection: Connection, turn_ids: Collection[int], scene_ids: Collection[int]
-) -> tuple[set[int], set[int], set[int]]:
-    """Scenes, stories and places of these turns (and scenes)."""
-    found: set[tuple[int, int, int]] = set()
+def _places_of(connection: Connection, turn_ids: Collection[int], scene_ids: Collection[int]) -> set[int]:
+    found: set[int] = set()
     for some in portions(turn_ids):
-        which = sa.select(turns.c.scene_id, turns.c.story_id, turns.c.place_id).distinct()
-        rows = connection.execute(which.where(turns.c.id.in_(some)))
-        found.update((row.scene_id, row.story_id, row.place_id) for row in rows)
+        said = sa.select(turns.c.place_id).distinct().where(turns.c.id.in_(some))
+        found.update(connection.execute(said).scalars())
     for some in portions(scene_ids):
-        named = sa.select(scenes.c.id, scenes.c.story_id, scenes.c.place_id).where(scenes.c.id.in_(some))
-        found.update((row.id, row.story_id, row.place_id) for row in connection.execute(named))
-    return {each[0] for each in found}, {each[1] for each in found}, {each[2] for each in found}
+        played = sa.select(scenes.c.place_id).distinct().where(scenes.c.id.in_(some))
+        found.update(connection.execute(played).scalars())
+    return found
 
 
 def _drop_turns(connection: Connection, turn_ids: Collection[int]) -> None:
