@@ -28,7 +28,7 @@ class Lane:
     def __init__(self, path: Path, *, pragmas: Sequence[str]) -> None:
         self._path = path
         self._pragmas = pragmas
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[aiosqlite.Connection] | None = None
         self._driver: aiosqlite.Connection | None = None
         self._engine: Engine | None = None
         self.waiting = 0
@@ -47,18 +47,24 @@ class Lane:
 
     async def close(self) -> None:
         """Let the work under way end, then let go of the file."""
-        async with self._opening:
-            if self._driver is not None:
-                await self._driver.close()
-                self._driver = None
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            await driver.close()
 
     async def _open(self) -> aiosqlite.Connection:
-        async with self._opening:
-            if self._driver is None:
-                driver = aiosqlite.Connection(self._connect, iter_chunk_size=_UNUSED_CHUNK)
-                driver._thread.daemon = True
-                self._driver = await driver
-            return self._driver
+        """Goes on when the one who asked is cancelled: a second thread must not open it as well."""
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._opened(), name="open the database")
+            self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._opening)
+
+    async def _opened(self) -> aiosqlite.Connection:
+        driver = aiosqlite.Connection(self._connect, iter_chunk_size=_UNUSED_CHUNK)
+        driver._thread.daemon = True
+        self._driver = await driver
+        return self._driver
 
     # ------------------------------------------------------------ in its thread
     def _connect(self) -> sqlite3.Connection:
