@@ -13,13 +13,20 @@ from bot.app import App
 from bot.engine import indexing
 from bot.engine.health import HealthLine
 from bot.reindex import rebuilder
-from tests.engine.stage import TAVERN
+from tests.engine.stage import TAVERN, FakeMessenger
 from tests.model_server import Fail, ModelServer
 from tests.model_server.embeddings import Embed
 from tests.test_app import found, indexed, running, say, start_scene
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("hurried_indexer")]
 SERVED = {"EMBEDDING_MODEL": "openai:embed-3"}
+
+
+async def remembered(app: App, messenger: FakeMessenger, text: str) -> None:
+    """Say this, and wait until it has its key in the index."""
+    say(app, messenger, text)
+    await app.troupe.journal.flushed()
+    await indexed(app)
 
 
 async def fitted(app: App, folder: Path) -> None:
@@ -35,9 +42,7 @@ async def test_memories_are_indexed_and_found_and_a_head_is_fitted_once(
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await start_scene(app)
         await fitted(app, tmp_path)
-        say(app, messenger, "My kitten hid under the stove.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "My kitten hid under the stove.")
         assert app.encoder.dimensions == 8
         assert await found(app, "kitten") == ["My kitten hid under the stove."]
         (memory,) = await app.store.memories.of_story(1)
@@ -54,9 +59,7 @@ async def test_when_the_server_is_down_words_serve(tmp_path: Path, model_server:
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         assert isinstance(app.encoder, ServedEncoder)
         await start_scene(app)
-        say(app, messenger, "My kitten hid under the stove.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "My kitten hid under the stove.")
         model_server.set_script("embedding", lambda _: Fail(401, {"error": {"message": "key expired"}}))
         assert await found(app, "the kitten under the stove") == ["My kitten hid under the stove."]
 
@@ -71,23 +74,15 @@ async def test_another_model_behind_the_same_name_is_told_once_until_a_reindex(
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await start_scene(app)
         await fitted(app, tmp_path)
-        say(app, messenger, "My kitten hid under the stove.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "My kitten hid under the stove.")
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
-        say(app, messenger, "It came out again.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "It came out again.")
         assert (await health_of_the_index(app)).ok
     assert "reindex" not in caplog.text
     model_server.set_script("embedding", Embed(model="another"))
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
-        say(app, messenger, "And hid again.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
-        say(app, messenger, "And again.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "And hid again.")
+        await remembered(app, messenger, "And again.")
         line = await health_of_the_index(app)
         assert not line.ok
         assert "python -m bot reindex" in line.text
@@ -110,9 +105,7 @@ async def test_another_length_of_vectors_behind_the_same_name_has_the_index_buil
     monkeypatch.setattr(indexing, "PATIENCE_SECONDS", 0.05)
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await start_scene(app)
-        say(app, messenger, "My kitten hid under the stove.")
-        await app.troupe.journal.flushed()
-        await indexed(app)
+        await remembered(app, messenger, "My kitten hid under the stove.")
     model_server.set_script("embedding", Embed(dimensions=16))
     async with running(tmp_path, model_server, **SERVED) as (app, messenger):
         await app.encoder.load()
