@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -15,6 +16,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from bot.adapters.chat_failures import Failure, Trouble, read_failure
 from bot.adapters.chat_stream import NotAnAnswer
 
+IDLE_CONNECTION_S = 3.0
+"""A connection that was idle for so long is not used again: many servers hang up after five seconds, and a
+question that crosses with that is lost."""
 _MOST_REDIRECTS = 3
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -137,13 +141,15 @@ class ChatServer:
         import openai  # noqa: PLC0415 - see above
 
         timeouts = self._timeouts
+        limits = copy(openai.DEFAULT_CONNECTION_LIMITS)
+        limits.keepalive_expiry = IDLE_CONNECTION_S
         client = openai.AsyncOpenAI(
             base_url=self._plain.geturl(),
             api_key=self._key or "none",
             max_retries=0,
             default_headers=_authorization(self._address),
             http_client=openai.DefaultAsyncHttpxClient(
-                trust_env=self.label not in _LOOPBACK, max_redirects=_MOST_REDIRECTS
+                trust_env=self.label not in _LOOPBACK, max_redirects=_MOST_REDIRECTS, limits=limits
             ),
             timeout=openai.Timeout(
                 connect=timeouts.connect, read=timeouts.first_text, write=30.0, pool=timeouts.total

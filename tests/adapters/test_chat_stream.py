@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import zlib
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.adapters import chat_server
 from bot.adapters.chat_stream import AnswerBody, NotAnAnswer
 from bot.errors import ContextOverflow, EmptyReply, ModelError, ModelMisconfigured, ModelUnavailable
 from tests.model_server import Behaviour, Bytes, Fail, ModelServer, Raw, Say
@@ -246,6 +248,17 @@ async def test_one_connection_serves_many_calls(
     for _ in range(4):
         assert (await ask(model)).text
     assert len({request.client_port for request in model_server.requests}) == 1
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_trusted(
+    model_server: ModelServer, make_chat_model: MakeChatModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_server, "IDLE_CONNECTION_S", 0.05)
+    model = make_chat_model()
+    await ask(model)
+    await asyncio.sleep(0.1)
+    await ask(model)
+    assert len({request.client_port for request in model_server.requests}) == 2
 
 
 async def test_a_server_that_hangs_up_after_each_answer_is_no_trouble(
