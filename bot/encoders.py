@@ -9,7 +9,8 @@ from typing import Protocol, Self
 from bot.adapters.embedder import make_encoder
 from bot.adapters.embedding_server import ServedEncoder
 from bot.core.ports import Encoder
-from bot.settings import SERVED, Settings
+from bot.setting_kinds import SERVED
+from bot.settings import Settings
 
 
 class AnyEncoder(Encoder, Protocol):

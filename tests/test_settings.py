@@ -11,7 +11,8 @@ from pydantic import SecretStr, ValidationError
 from bot import environment
 from bot.core.spending import Price
 from bot.errors import SettingsError
-from bot.settings import BUNDLED, About, Settings, variables
+from bot.setting_kinds import BUNDLED, About
+from bot.settings import Settings, variables
 
 SECRET = "MTIzNDU2.Gabcde.do-not-show-me"
 
