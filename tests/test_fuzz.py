@@ -77,7 +77,7 @@ VALUES = Macros(
 def test_macros_expand_the_same_way_every_time_and_known_names_are_filled(text: str) -> None:
     filled = expand(text, VALUES)
     assert filled == expand(text, VALUES)
-    assert "{{char}}" not in expand(f"{{{{char}}}} {text}", VALUES)[:8]
+    assert expand(f"{{{{char}}}} {text}", VALUES).startswith("Mira ")
     assert set(unknown_macros(text)) <= {
         text[at:end] for at in range(len(text)) for end in range(at, len(text) + 1)
     }

@@ -227,6 +227,8 @@ def test_any_answer_is_cleaned_and_never_starts_a_line_for_others(text: str, tru
     assert said == said.strip()
     assert not any(line.startswith(("Alice:", "Mira:", "[Mira]")) for line in said.split("\n"))
     assert said.count("```") % 2 == 0
+    written = iter(text)
+    assert all(letter in written for letter in said if letter.isalnum()), "words that nobody wrote"
 
 
 @given(TEXTS, st.integers(1, 5))
