@@ -55,6 +55,8 @@ class Limits:
         self._now = now
         self._jobs = Jobs()
         self._open: list[Entry] = []
+        self._counting = False
+        """Whether somebody will count what is open."""
         self._turn = asyncio.Lock()
 
     @property
@@ -78,8 +80,15 @@ class Limits:
         if spent == reservation.stored:
             return
         self._open.append(Entry(reservation.payer, reservation.day, spent, reservation.stored))
-        if not self._jobs.busy and not self._jobs.closing:
-            self._jobs.start(self.settled(), name="count what was spent")
+        if not self._counting and not self._jobs.closing:
+            self._counting = True
+            self._jobs.start(self._count(), name="count what was spent")
+
+    async def _count(self) -> None:
+        try:
+            await self.settled()
+        finally:
+            self._counting = False
 
     async def settled(self) -> None:
         """All calls that have ended are counted."""
