@@ -39,6 +39,8 @@ class AvatarShelf:
         self._emojis: dict[str, discord.Emoji] | None = None
         self._failed_at: float | None = None
         self._lock = asyncio.Lock()
+        self._gone: set[int] = set()
+        """Personas that were deleted in this process: their words may still be on their way."""
         self._names: dict[tuple[int, str, bytes | None], str] = {}
 
     async def ensure(self, persona: Persona) -> str | None:
@@ -47,6 +49,8 @@ class AvatarShelf:
         if self._emojis is not None and name in self._emojis:
             return self._emojis[name].url
         async with self._lock:
+            if persona.id in self._gone:
+                return None
             if self._failed_at is not None and self._monotonic() - self._failed_at < FAILED_FOR_S:
                 return None
             try:
@@ -65,6 +69,7 @@ class AvatarShelf:
 
     async def forget(self, persona_id: int) -> None:
         """Remove the pictures of a persona that is gone. Failures are only logged."""
+        self._gone.add(persona_id)
         async with self._lock:
             try:
                 async with asyncio.timeout(TIMEOUT_S):

@@ -69,6 +69,15 @@ async def test_the_pictures_of_a_deleted_persona_go(client: TroupeClient) -> Non
     assert await client.fetch_application_emojis() == []
 
 
+async def test_words_of_a_deleted_persona_that_are_still_on_their_way_bring_no_picture_back(
+    discord_server: DiscordServer, client: TroupeClient
+) -> None:
+    await client.pictures.ensure(MIRA)
+    await client.pictures.forget(MIRA.id)
+    assert await client.pictures.ensure(MIRA) is None
+    assert await client.fetch_application_emojis() == []
+
+
 async def test_when_discord_refuses_there_is_no_picture_and_no_storm(
     discord_server: DiscordServer, client: TroupeClient
 ) -> None:
