@@ -19,6 +19,7 @@ from bot.adapters.sql_store.tables import (
     style_samples,
     turns,
 )
+from bot.adapters.sql_store.turn_rows import LIVING
 from bot.core.names import fold
 from bot.core.stores import PersonaRevision
 from bot.core.types import Persona, StyleSample
@@ -151,10 +152,15 @@ class SqlPersonas:
         return await self._database.read(work)
 
     async def add_sample(self, persona_id: int, text: str, turn_id: int | None) -> None:
-        """A sample of a turn goes when the turn is edited or deleted."""
-        await self._execute(
-            sa.insert(style_samples).values(persona_id=persona_id, text=text, turn_id=turn_id)
-        )
+        """A sample of a turn goes when the turn is edited or deleted; one that is gone leaves none."""
+        living = sa.select(turns.c.id).where(turns.c.id == turn_id, LIVING)
+
+        def work(connection: Connection) -> None:
+            if turn_id is None or connection.execute(living).first() is not None:
+                values = {"persona_id": persona_id, "text": text, "turn_id": turn_id}
+                connection.execute(sa.insert(style_samples).values(values))
+
+        await self._database.write(work)
 
     async def pin_sample(self, sample_id: int, pinned: bool) -> None:
         """Nothing happens when it is gone."""

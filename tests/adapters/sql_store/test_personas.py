@@ -197,3 +197,10 @@ async def test_a_sample_knows_what_its_turn_felt_like(store: SqlStore, stage: St
     (known,) = await store.personas.samples(stage.persona.id)
     assert known.emotion is not None
     assert known.emotion.tolist() == felt.tolist()
+
+
+async def test_a_turn_that_is_gone_leaves_no_sample(store: SqlStore, stage: Stage) -> None:
+    turn = await stage.say("Well met.", 1)
+    await store.memories.remove([(await stage.memory_of(turn)).id])
+    await store.personas.add_sample(stage.persona.id, "Well met.", turn.id)
+    assert await store.personas.samples(stage.persona.id) == []
