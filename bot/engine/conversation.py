@@ -13,7 +13,8 @@ from bot.core import speech
 from bot.core.budgets import Budgets, budgets
 from bot.core.chat import Completion, Sampling
 from bot.core.ports import Messenger
-from bot.core.prompting import Prompt, ReplyScene, reply_prompt
+from bot.core.prompt_parts import Prompt, ReplyScene
+from bot.core.prompting import reply_prompt
 from bot.core.speech import StopWatcher, Voices
 from bot.core.splitting import split
 from bot.core.templates import Prompts

@@ -13,7 +13,7 @@ from bot.core.character import own_strategy, own_weight, recall_settings
 from bot.core.emotion import as_list
 from bot.core.explanations import Asides, Explanation, ExplanationStore, memory_ids, numbers
 from bot.core.mood import current
-from bot.core.prompting import Prompt
+from bot.core.prompt_parts import Prompt
 from bot.core.query_hints import is_question
 from bot.core.spontaneous import COOLDOWN_TURNS
 from bot.core.stores import MemoryStore, TurnStore

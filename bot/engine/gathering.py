@@ -12,7 +12,8 @@ from bot.core.budgets import Budgets
 from bot.core.candidates import Recalled
 from bot.core.character import recall_settings
 from bot.core.knowledge import Always, KnowledgeStore
-from bot.core.prompting import Note, ReplyScene, window_turns
+from bot.core.prompt_parts import Note, ReplyScene
+from bot.core.prompting import window_turns
 from bot.core.templates import Prompts
 from bot.core.window import Count, Roster
 from bot.engine.calm import Calm

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.core import speech
 from bot.core.chat import Completion, Sampling
-from bot.core.prompting import Prompt
+from bot.core.prompt_parts import Prompt
 from bot.core.repeats import ECHO, echo
 from bot.core.speech import Voices
 from bot.core.window import Roster

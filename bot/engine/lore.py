@@ -17,7 +17,7 @@ from bot.core.lore_entries import LoreEntry, Position, read_entry, v3_book
 from bot.core.lore_keys import Search, pattern_of
 from bot.core.lore_store import LoreRow, LoreStore
 from bot.core.macros import Macros, expand
-from bot.core.prompting import NO_LORE, PlacedLore
+from bot.core.prompt_parts import NO_LORE, PlacedLore
 from bot.core.types import Persona, Place, Scene, Turn, TurnKind
 from bot.core.window import Count, Roster
 from bot.engine.conduct import perceived

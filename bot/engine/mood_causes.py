@@ -11,7 +11,7 @@ from bot.core import mood as moods
 from bot.core.fences import quoted
 from bot.core.mood import Step
 from bot.core.mood_steps import cause
-from bot.core.prompting import CALM
+from bot.core.prompt_parts import CALM
 from bot.core.stores import TurnStore
 from bot.core.types import Turn, TurnKind
 from bot.core.vectors import Vector

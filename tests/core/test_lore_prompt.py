@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.prompting import PlacedLore, budgets, reply_prompt
+from bot.core.budgets import budgets
+from bot.core.prompt_parts import PlacedLore
+from bot.core.prompting import reply_prompt
 from tests.core.test_prompting import COUNT, PROMPTS, given, prompt, tokens
 
 LORE = PlacedLore(

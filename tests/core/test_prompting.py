@@ -10,8 +10,10 @@ from statistics import median
 import pytest
 
 import bot.prompts
+from bot.core.budgets import budgets
 from bot.core.cards import read_card_json
-from bot.core.prompting import Note, Prompt, ReplyScene, budgets, greeting, reply_prompt, window_turns
+from bot.core.prompt_parts import Note, Prompt, ReplyScene
+from bot.core.prompting import greeting, reply_prompt, window_turns
 from bot.core.token_count import TokenCounter
 from bot.core.types import Line, Memory, MemoryKind, Scratchpad, Turn, TurnKind
 from bot.core.window import Roster, Speaker
