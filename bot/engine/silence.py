@@ -16,19 +16,24 @@ class Silence:
 
     def __init__(self, *, options: Options) -> None:
         self._options = options
-        self._hushed: set[tuple[int, int]] = set()
+        self._hushed: dict[tuple[int, int], int] = {}
+        """Spaces and places, each with the number of the press that hushed it."""
+        self.presses = 0
 
     def hush(self, space_id: int, place_id: int) -> None:
         """From this moment on, whatever becomes of storing it. `place_id` 0: in the whole space."""
-        self._hushed.add((space_id, place_id))
+        self.presses += 1
+        self._hushed[space_id, place_id] = self.presses
 
-    def end(self, space_id: int) -> None:
-        """What is stored holds again."""
-        self._hushed = {one for one in self._hushed if one[0] != space_id}
+    def end(self, space_id: int, *, until: int) -> None:
+        """What is stored holds again, but for what was hushed by a press after the one of that number."""
+        self._hushed = {
+            one: press for one, press in self._hushed.items() if one[0] != space_id or press > until
+        }
 
     def covers(self, place: Place) -> bool:
         """Whether the personas of this place are asleep, as far as its settings were read."""
-        if {(place.space_id, 0), (place.space_id, place.id)} & self._hushed:
+        if {(place.space_id, 0), (place.space_id, place.id)} & self._hushed.keys():
             return True
         return self._options.known(place.space_id, place.id)[KEY] == "yes"
 

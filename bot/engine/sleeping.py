@@ -37,6 +37,7 @@ class Sleep:
         self._delivery = delivery
         self._turns = turns
         self._notices = notices
+        self._waking: set[int] = set()
         options.on_change(self._changed)
 
     def covers(self, place: Place) -> bool:
@@ -53,18 +54,22 @@ class Sleep:
 
     async def wake(self, space_id: int) -> bool:
         """Personas answer again, also in places that slept for themselves. False when nobody slept."""
-        where = self._options.places_with(space_id, KEY)
-        for place_id in where:
-            await self._options.set(space_id, place_id, KEY, "default")
-        self._silence.end(space_id)
+        where, until = self._options.places_with(space_id, KEY), self._silence.presses
+        self._waking.add(space_id)
+        try:
+            for place_id in where:
+                await self._options.set(space_id, place_id, KEY, "default")
+        finally:
+            self._waking.discard(space_id)
+        self._silence.end(space_id, until=until)
         return bool(where)
 
     def _changed(self, space_id: int, place_id: int, key: str, value: object) -> None:
         """The switch was thrown as a setting."""
         if key == KEY and value == "yes":
             self._hush(space_id, place_id)
-        elif key == KEY:
-            self._silence.end(space_id)
+        elif key == KEY and space_id not in self._waking:
+            self._silence.end(space_id, until=self._silence.presses)
 
     def _hush(self, space_id: int, place_id: int) -> int:
         covers: Callable[[Place], bool] = self._silence.covers
