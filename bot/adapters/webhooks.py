@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import aiohttp
 import discord
 
+from bot.adapters.webhook_failures import TRANSPORT, Busy, no_blind_repeat, our_failures
 from bot.adapters.webhook_shelf import CannotUseWebhooks, WebhookShelf
 from bot.core.events import MessagePosted
 from bot.core.types import OutboxRow, Persona, Place
@@ -30,7 +31,6 @@ CLOCK_SKEW: Final = timedelta(seconds=30)
 BUSY_ATTEMPTS: Final = 3
 SPOKEN_KEPT: Final = 1000
 NOBODY_IS_TOLD: Final = discord.AllowedMentions.none()
-TRANSPORT = (aiohttp.ClientError, OSError, TimeoutError)
 
 Channel = discord.abc.Messageable
 
@@ -41,14 +41,6 @@ class Read(Protocol):
     def __call__(
         self, message: discord.Message, *, place: Place, author_name: str | None, backfilled: bool
     ) -> MessagePosted | None: ...
-
-
-class ServerTrouble(aiohttp.ClientError):
-    """Discord answered 5xx: nobody knows whether the message arrived. discord.py would post it again."""
-
-
-class Busy(aiohttp.ClientError):
-    """Discord answered 429 without saying it in JSON, which discord.py cannot read. Nothing arrived."""
 
 
 class DiscordMessenger:
@@ -102,7 +94,7 @@ class DiscordMessenger:
         avatar_url = persona.avatar_url or await self._picture_soon(persona)
         for attempt in range(BUSY_ATTEMPTS):
             try:
-                async with _failures(), asyncio.timeout(TIMEOUT_S):
+                async with our_failures(), asyncio.timeout(TIMEOUT_S):
                     message_id = await self._speak_once(place, persona, text, avatar_url, nonce, reply_to)
             except Busy:
                 log.info("Place %s: Discord asks for patience", place.id)
@@ -117,18 +109,18 @@ class DiscordMessenger:
     ) -> int:
         """A short line in the bot's own name; the same notice to the same message goes out once."""
         nonce = f"n{reply_to}" if reply_to else None
-        async with _failures(), asyncio.timeout(TIMEOUT_S):
+        async with our_failures(), asyncio.timeout(TIMEOUT_S):
             return await self._send(place, text[:LIMIT], nonce=nonce, reply_to=reply_to, view=view)
 
     async def take_back(self, place: Place, message_ids: Sequence[int]) -> None:
         """Delete messages of the personas here; those that are gone already are no failure."""
-        async with _failures(), asyncio.timeout(TIMEOUT_S):
+        async with our_failures(), asyncio.timeout(TIMEOUT_S):
             for message_id in message_ids:
                 await self._delete(place, message_id)
 
     async def reword(self, place: Place, message_id: int, text: str) -> None:
         """Give a message of a persona here other words; one that is gone already is no failure."""
-        async with _failures(), asyncio.timeout(TIMEOUT_S):
+        async with our_failures(), asyncio.timeout(TIMEOUT_S):
             with contextlib.suppress(discord.NotFound):
                 await self._edit(place, message_id, text)
 
@@ -164,7 +156,7 @@ class DiscordMessenger:
     async def typing(self, place: Place) -> None:
         """Shows that an answer is coming. A failure is only logged."""
         try:
-            async with _failures(), asyncio.timeout(TIMEOUT_S):
+            async with our_failures(), asyncio.timeout(TIMEOUT_S):
                 await self._channel(place).typing()
         except (DeliveryError, Busy) as problem:
             log.debug("Place %s: typing was not shown: %s", place.id, problem)
@@ -293,7 +285,7 @@ class DiscordMessenger:
 
     # ------------------------------------------------------------ reading
     async def _page(self, place: Place, after: int) -> list[discord.Message]:
-        async with _failures(), asyncio.timeout(TIMEOUT_S):
+        async with our_failures(), asyncio.timeout(TIMEOUT_S):
             history = self._channel(place).history(limit=PAGE, after=discord.Object(after), oldest_first=True)
             return [message async for message in history]
 
@@ -332,7 +324,7 @@ class DiscordMessenger:
     def _own_session(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             timeout = aiohttp.ClientTimeout(total=TIMEOUT_S / 2)
-            self._session = aiohttp.ClientSession(timeout=timeout, raise_for_status=_no_blind_repeat)
+            self._session = aiohttp.ClientSession(timeout=timeout, raise_for_status=no_blind_repeat)
         return self._session
 
     def _remember(self, nonce: str, message_id: int) -> None:
@@ -363,32 +355,3 @@ def plain_form(name: str, text: str) -> str:
 
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.astimezone()
-
-
-async def _no_blind_repeat(response: aiohttp.ClientResponse) -> None:
-    if response.status >= 500:
-        raise ServerTrouble(f"Discord answered {response.status}")
-    if response.status == 429 and response.content_type != "application/json":
-        raise Busy("Discord answered 429")
-
-
-@contextlib.asynccontextmanager
-async def _failures() -> AsyncIterator[None]:
-    """Turns the libraries' exceptions into ours; `Busy` passes, for the caller to wait."""
-    try:
-        yield
-    except Busy:
-        raise
-    except CannotUseWebhooks as problem:
-        raise DeliveryError(str(problem)) from problem
-    except discord.DiscordServerError as problem:
-        raise DeliveryError(f"Discord answered {problem.status}", uncertain=True) from problem
-    except discord.HTTPException as problem:
-        text = f"Discord answered {problem.status} (code {problem.code})"
-        raise DeliveryError(text, refused=True) from problem
-    except discord.RateLimited as problem:
-        raise DeliveryError("Discord asks for patience") from problem
-    except TRANSPORT as problem:
-        raise DeliveryError(f"the connection failed: {type(problem).__name__}", uncertain=True) from problem
-    except RuntimeError as problem:  # the session was closed meanwhile
-        raise DeliveryError("the connection to Discord was closed", uncertain=True) from problem
