@@ -171,10 +171,10 @@ async def test_c36_the_newer_fact_wins(tmp_path: Path) -> None:
             play.clock.ahead += timedelta(days=4)
         prompt = await _ask(table, alice, inn, "Mira, saddle my horse, what is its name?")
         lines = [line for line in notes(prompt).splitlines() if "Storm" in line or "Ember" in line]
-        newest = [at for at, line in enumerate(lines) if "Ember" in line]
-        oldest = [at for at, line in enumerate(lines) if "Ember" not in line]
-        assert newest
-        assert not oldest or max(oldest) < min(newest) or all("earlier" in lines[at] for at in oldest)
+        *old, newest = lines
+        assert newest.endswith("Alice's horse is called Ember.")
+        assert old
+        assert all(line.startswith("- [earlier, until ") and "Storm" in line for line in old)
         assert all("ago" in line for line in lines)
         assert "the newer holds" in prompt.text
 
