@@ -220,6 +220,8 @@ class PlaceActor:
     def _consider(self) -> None:
         """Start the reply of the persona whose turn it is when the waiting time of its addresses is over."""
         state = self.state
+        if self._missed or not self._loaded:
+            return  # it is read again first
         if not self._closing:
             state.regroup()
         if state.reply or not state.pending or self._closing:

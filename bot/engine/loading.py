@@ -12,7 +12,7 @@ from bot.core.mood import Mood
 from bot.core.stores import PlaceRecord
 from bot.core.types import Turn
 from bot.core.window import Speaker
-from bot.engine.state import PlaceState
+from bot.engine.state import Address, PlaceState, is_unwritten
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def take_past(state: PlaceState, record: PlaceRecord) -> None:
     state.start_ids, state.recalled = {}, {}
     state.moods = _read_moods(record.moods)
     state.uncovered, state.is_long = record.uncovered, record.is_long
-    state.pending = []
+    state.pending = [one for one in state.pending if _is_kept_here_alone(one, record)]
     state.loaded_to = max((turn.id for turn in record.newest), default=0)
     state.owed = frozenset(turn.id for turn in record.unanswered)
 
@@ -45,6 +45,11 @@ def take_past(state: PlaceState, record: PlaceRecord) -> None:
 def said_at(turn: Turn) -> tuple[datetime, int]:
     """The order of a window: what is read from a channel's history comes late."""
     return turn.created_at, turn.id
+
+
+def _is_kept_here_alone(address: Address, record: PlaceRecord) -> bool:
+    """What must not be written waits in memory only: no store would bring it back."""
+    return is_unwritten(address.turn) and address.turn.scene_id == record.scene.id
 
 
 def _last_answers(window: Sequence[Turn]) -> dict[int, datetime]:

@@ -12,7 +12,8 @@ import pytest
 from bot.adapters.privacy_ledger import open_ledger
 from bot.core.events import MessagePosted
 from bot.engine import indexing
-from bot.errors import ModelUnavailable
+from bot.engine.state import PlaceState
+from bot.errors import ModelUnavailable, StorageError
 from tests.engine.stage import ALICE, BOB, NAMES, TAVERN, FakeMessenger, RealClock, Stage, open_stage
 from tests.fakes import Prompt
 
@@ -197,3 +198,26 @@ async def test_forgetting_keeps_an_opt_out_and_takes_the_answers_with_it(tmp_pat
         assert stage.troupe.privacy.is_out(ZAN)
         assert [turn.text for turn in await stage.window()] == ["I am Alice."]
         assert written(tmp_path, MARK) == []
+
+
+async def test_a_question_that_is_not_written_is_answered_although_its_place_is_read_again(
+    tmp_path: Path,
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await begun(stage)
+        stage.model.gate = asyncio.Event()
+        stage.say("Mira, are you there?", by=BOB)
+        await stage.model.asked.wait()
+        stage.say(f"Mira, my word is {MARK}!", by=ZAN)
+        await stage.troupe.journal.flushed()
+        await stage.window()
+
+        async def fails(state: PlaceState) -> None:
+            raise StorageError("The database is in use by another program.")
+
+        with pytest.raises(StorageError):
+            await stage.troupe.places.do(TAVERN, fails)
+        await stage.window()
+        stage.model.gate.set()
+        await stage.quiet()
+        assert [MARK in text for text in stage.messenger.texts()] == [False, True]
