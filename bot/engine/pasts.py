@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -53,6 +54,7 @@ class Pasts:
         self._wake_indexer = wake_indexer
         self._known: dict[int, Past | None] = {}
         """By persona; None for one that has none."""
+        self._adding = asyncio.Lock()
 
     async def scope(self, persona_id: int, audiences: Sequence[int]) -> Scope | None:
         """Where recall finds the persona's past; None when it has none."""
@@ -123,15 +125,16 @@ class Pasts:
     async def _add(
         self, persona: Persona, entries: Sequence[BankEntry], *, merged: int = 0, cut: int = 0
     ) -> Remembered:
-        known = {fold(_told(one)) for one in await self.all(persona)}
-        fresh = {fold(f"{one.speaker}: {one.text}"): one for one in entries}
-        new = [one for key, one in fresh.items() if key not in known]
-        if len(known) + len(new) > MOST:
-            raise UserFacing(f"{persona.name} would have more than {MOST:,} memories of its past.")
-        past = self._known[persona.id] = await self._store.open(persona)
-        await self._memories.add([_draft(one, past) for one in new])
-        self._wake_indexer()
-        return Remembered(len(new), merged + len(entries) - len(new), cut, len(known) + len(new))
+        async with self._adding:
+            known = {fold(_told(one)) for one in await self.all(persona)}
+            fresh = {fold(f"{one.speaker}: {one.text}"): one for one in entries}
+            new = [one for key, one in fresh.items() if key not in known]
+            if len(known) + len(new) > MOST:
+                raise UserFacing(f"{persona.name} would have more than {MOST:,} memories of its past.")
+            past = self._known[persona.id] = await self._store.open(persona)
+            await self._memories.add([_draft(one, past) for one in new])
+            self._wake_indexer()
+            return Remembered(len(new), merged + len(entries) - len(new), cut, len(known) + len(new))
 
 
 def carried(card: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[BankEntry, ...]]:

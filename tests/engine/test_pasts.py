@@ -110,3 +110,12 @@ async def test_a_past_that_is_given_while_a_reply_looks_for_one_is_recalled_from
         await first
         last = await told(stage, "Mira, what happened to the silver ferry?")
         assert "- Childhood: The silver ferry burned at night." in last
+
+
+async def test_a_file_that_is_given_twice_at_once_is_remembered_once(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona("Mira")
+        given = [stage.troupe.pasts.remember(mira, PAST) for _ in range(2)]
+        done = await asyncio.gather(*given)
+        assert sorted(one.added for one in done) == [0, 2]
+        assert len(await stage.troupe.pasts.all(mira)) == 2
