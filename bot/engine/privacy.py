@@ -133,11 +133,11 @@ class Privacy:
                     lambda: self._eraser.member_rows(member_id, owned, direct_id=direct_id),
                 )
                 self._live.without_member(member_id)
-                for tell in self._listeners:
-                    tell(member_id)
                 progress("writing the database and the index anew")
                 await self._eraser.bytes_of(erased)
             finally:
+                for tell in self._listeners:  # at last: they may have heard the member meanwhile
+                    tell(member_id)
                 self._leaving.discard(member_id)
         log.info("A member was forgotten: %s turns", erased.turns)
         return owned

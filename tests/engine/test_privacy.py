@@ -326,6 +326,24 @@ async def test_those_who_keep_names_elsewhere_are_told(tmp_path: Path) -> None:
         assert told == [ZAN]
 
 
+async def test_a_name_that_is_heard_while_its_member_is_forgotten_is_kept_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage_in(tmp_path) as stage:
+        await stage.scene(await stage.persona())
+        stage.say(f"Mira, what is {MARK}?", by=ZAN)
+        await stage.quiet()
+        names: set[int] = {ZAN}
+        stage.troupe.privacy.on_forgotten(names.discard)
+        writing = Held(monkeypatch, stage.index, "rewrite", before=True)
+        forgetting = asyncio.create_task(stage.troupe.privacy.forget(ZAN))
+        await writing.reached()
+        names.add(ZAN)
+        writing.go.set()
+        await forgetting
+        assert names == set()
+
+
 async def test_a_purged_server_is_gone_and_stays_gone(tmp_path: Path) -> None:
     async with stage_in(tmp_path, {"memory": notes}) as stage:
         await play(stage)
