@@ -12,7 +12,7 @@ from discord import app_commands
 from bot.core.names import fold
 from bot.core.types import Persona, Place, Scene
 from bot.errors import UserFacing
-from cogs.answers import Asked, shorten
+from cogs.answers import Asked, new_reference, shorten
 from cogs.door import place_of
 
 if TYPE_CHECKING:
@@ -92,5 +92,5 @@ async def in_time(answer: Awaitable[T]) -> T | None:
     except UserFacing:
         return None
     except Exception:  # the edge of a completion: Discord could show no error anyway
-        log.exception("A completion failed")
+        log.exception("A completion failed (reference %s)", new_reference())
         return None

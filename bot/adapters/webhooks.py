@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -280,7 +281,9 @@ class DiscordMessenger:
             return await self._picture(persona)
         except Exception:
             # A picture is no reason to stay silent, and nobody may be waiting for it any more.
-            log.exception("The picture of persona %s could not be brought", persona.id)
+            log.exception(
+                "The picture of persona %s could not be brought (ref %s)", persona.id, secrets.token_hex(3)
+            )
             return None
 
     # ------------------------------------------------------------ reading

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from bot.errors import StorageError
+from bot.errors import StorageError, TroupeError
 
 log = logging.getLogger(__name__)
 
@@ -68,19 +68,19 @@ class Jobs:
         return task
 
     async def run(self, work: Coroutine[object, object, T], *, name: str) -> T:
-        """The result of `work`, which goes on to its end when the one who waits for it is cancelled."""
+        """The result of `work`, which goes on to its end when the one who waits for it is cancelled: then its
+        failure is logged."""
         if self._closing:
             work.close()
             raise Closing("no new work while closing")
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.debug("%s failed: %s", task.get_name(), type(task.exception()).__name__)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_failure)
+            raise
 
     def keep(self, work: Callable[[], Awaitable[None]], *, name: str) -> asyncio.Task[object]:
         """Run a service that should never end; after a failure it starts again."""
@@ -142,6 +142,14 @@ async def logged(work: Coroutine[object, object, object], name: str) -> object:
     except Exception:
         log.exception("%s failed (ref %s)", name, reference())
         return None
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    problem = None if task.cancelled() else task.exception()
+    if isinstance(problem, TroupeError):
+        log.warning("%s failed: %s", task.get_name(), problem)
+    elif problem is not None:
+        log.error("%s failed (ref %s)", task.get_name(), reference(), exc_info=problem)
 
 
 class Service:

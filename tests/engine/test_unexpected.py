@@ -149,3 +149,28 @@ async def test_a_job_that_fails_is_logged_once_with_a_reference(caplog: pytest.L
     (record,) = [one for one in caplog.records if one.exc_info]
     assert re.search(r"a job failed \(ref \w{6}\)", record.getMessage())
     await jobs.close()
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+async def test_a_job_that_fails_when_nobody_waits_for_it_any_more_is_logged(
+    caplog: pytest.LogCaptureFixture, waiting: bool
+) -> None:
+    jobs, go = Jobs(), asyncio.Event()
+
+    async def fail() -> None:
+        await go.wait()
+        raise ValueError("lost")
+
+    asking = asyncio.create_task(jobs.run(fail(), name="forget a member"), name="asking")
+    await asyncio.sleep(0)
+    if not waiting:
+        asking.cancel()
+        await asyncio.wait([asking])
+    go.set()
+    await jobs.settled(5)
+    (ended,) = await asyncio.gather(asking, return_exceptions=True)
+    assert isinstance(ended, ValueError if waiting else asyncio.CancelledError)
+    told = [one.getMessage() for one in caplog.records if one.exc_info]
+    assert len(told) == (not waiting)
+    assert all(re.search(r"forget a member failed \(ref \w{6}\)", one) for one in told)
+    await jobs.close()
