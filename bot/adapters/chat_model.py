@@ -121,7 +121,11 @@ class OpenAIChatModel:
         retried = 0
         while True:
             body = call.request.body(call.quirks)
-            failure = await self._attempt(call, body)
+            try:
+                failure = await self._server.calls.run(self._attempt(call, body), name=f"ask {self._model}")
+            except asyncio.CancelledError:
+                call.on_text = None  # whoever listened has gone
+                raise
             if failure is None or call.shown:
                 return failure
             if call.adapt(failure, body):

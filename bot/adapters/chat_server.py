@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from bot.adapters.chat_failures import Failure, Trouble, read_failure
 from bot.adapters.chat_stream import NotAnAnswer
+from bot.adapters.whole_calls import WholeCalls
 
 IDLE_CONNECTION_S = 3.0
 """A connection that was idle for so long is not used again: many servers hang up after five seconds, and a
@@ -58,9 +59,11 @@ class ChatServer:
         self._secrets = (api_key, *user)
         self._client: openai.AsyncOpenAI | None = None
         self._connecting = asyncio.Lock()
+        self.calls = WholeCalls()
 
     async def open(self, body: Mapping[str, object], *, purpose: str) -> Stream | Failure:
-        """Post a completion request and return its answer, unread. The caller closes it."""
+        """Post a completion request and return its answer, unread. The caller closes it, and runs it all
+        in `calls`."""
         client = await self._connect()
         import openai  # noqa: PLC0415 - see above
 
@@ -82,12 +85,13 @@ class ChatServer:
         """Post a request that is answered in one piece; return the JSON of the answer."""
         client = await self._connect()
         try:
-            found: object = await client.post(
+            asked = client.post(
                 path,
                 cast_to=object,
                 body=body,
                 options={"headers": {"X-Troupe-Purpose": purpose}, "timeout": seconds},
             )
+            found: object = await self.calls.run(asked, name=f"ask for {path}")
         except Exception as error:  # whatever the library or the HTTP client below it raises
             return self.failure(error)
         return found
@@ -98,7 +102,8 @@ class ChatServer:
         url = f"{root}{path}" if path.startswith("/") else f"/{path}"
         client = await self._connect()
         try:
-            found = await client.get(url, cast_to=object, options={"timeout": self._timeouts.question})
+            asked = client.get(url, cast_to=object, options={"timeout": self._timeouts.question})
+            found = await self.calls.run(asked, name=f"ask for {path}")
         except Exception:  # a question that may go unanswered, whatever the reason
             return None
         return found
@@ -128,6 +133,7 @@ class ChatServer:
 
     async def aclose(self) -> None:
         """Close the connections."""
+        await self.calls.ended()
         if self._client is not None:
             await self._client.close()
 

@@ -111,6 +111,12 @@ class ModelServer:
         """The base address for clients."""
         return f"{self.root}/v1"
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections of clients are open."""
+        server = self._runner.server if self._runner is not None else None
+        return sum(one.transport is not None for one in server.connections) if server is not None else 0
+
     def of(self, purpose: str) -> list[RecordedRequest]:
         """Return the requests of one purpose, in order."""
         return [request for request in self.requests if request.purpose == purpose]
