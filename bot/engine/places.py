@@ -81,12 +81,15 @@ class Places:
             actor.nudge()
 
     @asynccontextmanager
-    async def held(self, space_ids: Collection[int], *, within: float) -> AsyncIterator[list[int]]:
+    async def held(
+        self, space_ids: Collection[int], *, within: float, leaving: int = 0
+    ) -> AsyncIterator[list[int]]:
         """Stop the places of these spaces, also those that wake meanwhile; afterwards they know what the
         store says.
 
         Replies in the making are given up (and made again if they are still owed). Yields the ids of places
-        that were awake. TimeoutError when a place does not come to a stop.
+        that were awake. Who is `leaving` is not answered any more. TimeoutError when a place does not come
+        to a stop.
         """
         released = asyncio.Event()
         actors = self._of_spaces(space_ids)
@@ -96,7 +99,7 @@ class Places:
         async def stop(state: PlaceState) -> None:
             if state.reply is not None and state.reply.task is not None and not state.reply.committed:
                 ending.append(state.reply.task)  # it still counts what it cost
-            state.forget_members()
+            state.forget_members(leaving)
             if (event := stopped.get(state.place.id)) is not None:
                 event.set()
             await released.wait()

@@ -131,6 +131,7 @@ class Privacy:
                 erased = await self._rows(
                     spaces,
                     lambda: self._eraser.member_rows(member_id, owned, direct_id=direct_id),
+                    leaving=member_id,
                 )
                 self._live.without_member(member_id)
                 progress("writing the database and the index anew")
@@ -181,10 +182,13 @@ class Privacy:
 
         return await self._jobs.run(work(), name="retention")
 
-    async def _rows(self, spaces: set[int], erase: Callable[[], Awaitable[Erased]]) -> Erased:
+    async def _rows(
+        self, spaces: set[int], erase: Callable[[], Awaitable[Erased]], *, leaving: int = 0
+    ) -> Erased:
         """Erase while nothing of these spaces is under way, and let every live copy follow."""
         try:
-            async with self._notes.stopped(), self._places.held(spaces, within=STOP_SECONDS) as place_ids:
+            held = self._places.held(spaces, within=STOP_SECONDS, leaving=leaving)
+            async with self._notes.stopped(), held as place_ids:
                 await self._delivery.quiet(place_ids, SENDING_SECONDS)
                 await self._counted()
                 erased = await erase()

@@ -225,9 +225,13 @@ class PlaceState:
             reply.cancel()
             self.pending = [*reply.addresses, *self.pending]
 
-    def forget_members(self) -> None:
-        """Stop a reply in the making, and let go of what is known of members until the next load."""
-        self.pending = []
+    def forget_members(self, leaving: int) -> None:
+        """Stop a reply in the making, and let go of what is known of members until the next load. What no
+        store would bring back waits on, but for what the one said who is `leaving`."""
+        made = self.reply.addresses if self.reply is not None and not self.reply.committed else ()
+        self.pending = [
+            one for one in (*made, *self.pending) if is_unwritten(one.turn) and one.turn.owner_id != leaving
+        ]
         if self.reply is not None:
             self.reply.cancel()
         self.window, self.speakers = [], []

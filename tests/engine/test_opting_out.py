@@ -221,3 +221,25 @@ async def test_a_question_that_is_not_written_is_answered_although_its_place_is_
         stage.model.gate.set()
         await stage.quiet()
         assert [MARK in text for text in stage.messenger.texts()] == [False, True]
+
+
+@pytest.mark.parametrize("in_the_making", [False, True])
+async def test_a_question_that_is_not_written_is_answered_although_another_member_is_forgotten(
+    tmp_path: Path, in_the_making: bool
+) -> None:
+    async with open_stage(tmp_path) as stage:
+        await begun(stage)
+        stage.say("The mill burns.", by=ALICE)
+        await stage.quiet()
+        stage.model.gate = asyncio.Event()
+        if not in_the_making:
+            stage.say("Mira, are you there?", by=BOB)
+            await stage.model.asked.wait()
+        stage.say(f"Mira, my word is {MARK}!", by=ZAN)
+        await stage.troupe.journal.flushed()
+        await stage.window()
+        await stage.model.asked.wait()
+        await stage.troupe.privacy.forget(ALICE)
+        stage.model.gate.set()
+        await stage.quiet()
+        assert len([text for text in stage.messenger.texts() if MARK in text]) == 1
