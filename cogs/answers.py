@@ -23,6 +23,9 @@ NOT_STORED: Final = (
     "I cannot read or write my memory just now, so nothing was changed. Please try again in a few minutes; "
     "whoever runs me finds the reason in the log."
 )
+_THINKING: Final = discord.InteractionResponseType.deferred_channel_message
+_FILLED: Final = "filled"
+"""Among an interaction's extras once the message that said "thinking" holds an answer."""
 EXPIRED: Final = frozenset({10062, 10015, 40060, 50027})
 """Codes of an interaction that can no longer be answered, or was answered already."""
 
@@ -51,11 +54,18 @@ async def say(
 
 
 async def _send(interaction: Asked, **message: Any) -> None:
+    """What `think` acknowledged is answered by filling that message: where Discord fails after it took an
+    answer, discord.py sends it again, and only so nothing stands there twice."""
     silent = discord.AllowedMentions.none()
-    if interaction.response.is_done():
-        await interaction.followup.send(**message, ephemeral=True, allowed_mentions=silent)
-    else:
+    if not interaction.response.is_done():
         await interaction.response.send_message(**message, ephemeral=True, allowed_mentions=silent)
+    elif interaction.response.type is _THINKING and _FILLED not in interaction.extras:
+        if files := message.pop("files", None):
+            message["attachments"] = files
+        await interaction.edit_original_response(**message, allowed_mentions=silent)
+        interaction.extras[_FILLED] = True
+    else:
+        await interaction.followup.send(**message, ephemeral=True, allowed_mentions=silent)
 
 
 async def think(interaction: Asked) -> None:

@@ -1,0 +1,26 @@
+"""Answers to commands stand there once, also where Discord fails after it took them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cogs.conftest import Stage
+from tests.connected import eventually
+
+ANSWERS = r"/webhooks/\d+/[^/]+"
+FILLING = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
+
+
+@pytest.mark.parametrize("status", [500, 502])
+async def test_an_answer_that_discord_took_before_it_failed_is_not_doubled(stage: Stage, status: int) -> None:
+    stage.troupe.personas.add(stage.guild.id, "Mira")
+    failing = [
+        stage.server.fail_next(method, ANSWERS, status=status, after_effect=True)
+        for method in ("POST", "PATCH")
+    ]
+    asked = await stage.moderator.slash("persona show", stage.channel, persona="Mira")
+    await asked.answer()
+    await eventually(lambda: len(stage.server.requests_to("PATCH", FILLING)) == 2, 10)
+    assert [one.hits for one in failing] == [0, 1]
+    assert len(asked.messages) == 1
+    assert "Mira" in asked.messages[0].text
