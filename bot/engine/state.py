@@ -228,12 +228,12 @@ class PlaceState:
     def forget_members(self, leaving: int) -> None:
         """Stop a reply in the making, and let go of what is known of members until the next load. What no
         store would bring back waits on, but for what the one said who is `leaving`."""
-        made = self.reply.addresses if self.reply is not None and not self.reply.committed else ()
-        self.pending = [
-            one for one in (*made, *self.pending) if is_unwritten(one.turn) and one.turn.owner_id != leaving
-        ]
-        if self.reply is not None:
-            self.reply.cancel()
+        reply = self.reply
+        made = reply.addresses if reply is not None and reply.wanted and not reply.committed else ()
+        waiting = [one for one in (*made, *self.pending) if is_unwritten(one.turn)]
+        self.pending = [one for one in waiting if one.turn.owner_id != leaving]
+        if reply is not None:
+            reply.cancel()
         self.window, self.speakers = [], []
         self.aliases, self.answered_at, self.cooled, self.served = {}, {}, set(), set()
 

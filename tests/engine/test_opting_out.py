@@ -243,3 +243,22 @@ async def test_a_question_that_is_not_written_is_answered_although_another_membe
         stage.model.gate.set()
         await stage.quiet()
         assert len([text for text in stage.messenger.texts() if MARK in text]) == 1
+
+
+async def test_a_reply_that_was_given_up_already_is_not_asked_for_twice(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await begun(stage)
+        stage.say("The mill burns.", by=ALICE)
+        await stage.quiet()
+        stage.model.gate = asyncio.Event()
+        message = stage.say(f"Mira, my word is {MARK}!", by=ZAN)
+        await stage.model.asked.wait()
+        stage.edit(message, f"Mira, my word was {MARK}!", by=ZAN)
+        await stage.troupe.journal.flushed()
+        held = stage.troupe.places.held([TAVERN.space_id], within=5.0)
+        async with held:
+            pass
+        stage.model.gate.set()
+        await stage.quiet()
+        assert stage.model.of("reply")[-1].text.count(MARK) == 1
+        assert len([text for text in stage.messenger.texts() if MARK in text]) == 1
