@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bot.core.events import snowflake
+from bot.core.names import fold
 from bot.core.stores import PersonaStore, SceneStore, TurnStore
 from bot.core.types import Alias, Persona, Place, Scene, Scratchpad
 from bot.engine.conduct import Conduct
@@ -248,8 +249,8 @@ def where_we_are(scene: Scene, cast: Collection[Persona]) -> str:
 
 
 def checked_text(value: str, limit: int, what: str) -> str:
-    """One line of 1 to `limit` characters; `UserFacing` otherwise."""
+    """One line of 1 to `limit` characters, some of them visible; `UserFacing` otherwise."""
     value = " ".join(value.split())
-    if not 1 <= len(value) <= limit:
-        raise UserFacing(f"{what} has 1 to {limit} characters.")
+    if len(value) > limit or not fold(value):
+        raise UserFacing(f"{what} has 1 to {limit} characters that can be seen.")
     return value

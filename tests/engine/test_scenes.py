@@ -217,6 +217,17 @@ async def test_an_alias_is_no_persona_and_nobody_present(tmp_path: Path, name: s
             await stage.troupe.aliases.use(TAVERN, ALICE, name, present_names=["Bob"])
 
 
+@pytest.mark.parametrize("name", ["\u200b", "\u202e \u2066", "  "])
+async def test_a_name_that_nobody_sees_is_refused(tmp_path: Path, name: str) -> None:
+    async with open_stage(tmp_path) as stage:
+        mira = await stage.persona()
+        with pytest.raises(UserFacing, match="1 to 100 characters that can be seen"):
+            await stage.scene(mira, name=name)
+        await stage.scene(mira)
+        with pytest.raises(UserFacing, match="1 to 80 characters that can be seen"):
+            await stage.troupe.aliases.use(TAVERN, ALICE, name)
+
+
 async def test_an_alias_of_another_member_is_taken(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         await stage.scene(await stage.persona())
