@@ -17,6 +17,8 @@ I play **personas** in scenes, and I remember them.
 **Talk**: write as usual. A persona answers when you name it, reply to it or mention me; \
 `/settings set reply_mode` changes that. `((…))` and `//` are out of character and get no answer.
 **Who you are**: `/alias use` gives you another name in this scene."""
+_HIDDEN: Final = """\
+-# You do not see `/persona` or `/scene`? An admin allows them: Server Settings → Integrations."""
 _MENU: Final = """\
 **On a message** (right click or hold → Apps): Regenerate, Edit reply, Why this reply?, More…"""
 _PRIVACY: Final = """\
@@ -37,6 +39,7 @@ class Help(commands.Cog):
             f"**Everybody**: {_commands(Right.EVERYONE)}",
             f"**Game masters** (`gm_roles`): {_commands(Right.GAME_MASTER)}",
             f"**Moderators** (Manage Channels or `moderator_roles`): {_commands(Right.MODERATOR)}",
+            _HIDDEN,
             _MENU,
             _PRIVACY,
         ]

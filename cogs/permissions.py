@@ -111,6 +111,8 @@ CONDITIONS: Final = (
     "*Regenerate* is for those whom the reply answered, and for game masters.",
     "Members with a role in `creator_roles` may use `/persona create`: what they make waits for a moderator.",
     "In a direct message everybody is their own moderator.",
+    "Discord shows `/persona`, `/scene`, `/lore` and `/settings` only to members with Manage Channels until "
+    "an admin of the server allows more roles under Server Settings → Integrations → Troupe.",
 )
 """What the table cannot say in a cell."""
 

@@ -118,6 +118,8 @@ async def test_settings_complete_keys_and_values(stage: Stage) -> None:
 async def test_help_names_every_command(stage: Stage) -> None:
     text = await use(stage, "help")
     assert all(f"`/{name}`" in text for name in RIGHTS)
+    assert "Integrations" in text  # where an admin shows what Discord hides from plain members at first
+    assert len(text) <= 2000  # one message
 
 
 async def test_every_command_that_exists_has_a_right(stage: Stage) -> None:
