@@ -66,7 +66,7 @@ async def test_a_reply_being_written_is_cancelled_and_nothing_is_sent_after_a_se
 async def test_a_reply_being_sent_stops_between_its_messages(
     discord_server: DiscordServer, tmp_path: Path, how: str
 ) -> None:
-    long = "\n\n".join(f"Part {number}. " + "word " * 380 for number in range(4))
+    long = " ".join(f"Stone number {at} of the road tells how {at} carts went by." for at in range(150))
     async with open_played(discord_server, tmp_path, {"reply": [long]}) as played:
         await scene(played)
         posts = f"^/webhooks/(?!{discord_server.application_id})"  # that one answers commands
@@ -83,6 +83,7 @@ async def test_a_reply_being_sent_stops_between_its_messages(
                 await asyncio.sleep(0.01)
         assert slow.hits <= 1, "the second message was under way"
         assert len(spoken(played)) <= 2
+        assert len(spoken(played)[0].content) > 1500, "there was more to say"
 
 
 async def test_sleep_survives_a_restart_and_wake_ends_it(
