@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from discord import app_commands
 from discord.ext import commands
 
+from bot.core.moderation import Checked
 from bot.core.options import OPTIONS
 from bot.core.types import Place
 from bot.engine.audit import change
@@ -26,6 +27,14 @@ _WHERE: Final = {"default": "default", "guild": "this server", "place": "this ch
 _ROLE_ADVICE: Final = (
     "Discord itself shows these commands only to members with Manage Channels: allow the role under "
     "Server Settings → Integrations → Troupe as well."
+)
+_NO_SERVER: Final = (
+    "Nothing goes to a moderation server yet: the bot's owner has set none (`MODERATION_BASE_URL` in `.env`). "
+    "`blocked_words` works without one."
+)
+_EXPIRY: Final = (
+    "⚠️ Within the hour everything said here more than {days} days ago is deleted for good. "
+    "To keep it, use `/settings set` with `retention_days` and `default` right now."
 )
 
 
@@ -90,9 +99,18 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
         answer = f"`{key}` is now {_shown(key, values[key])} {where}."
         changed = change(_shown(key, before[key]), _shown(key, values[key]))
         await note(self._troupe, interaction, "settings set", f"{key} {where}: {changed}")
+        advice = self._advice(place, key, before[key].value, values[key].value)
+        await say(interaction, f"{answer}\n{advice}".rstrip())
+
+    def _advice(self, place: Place, key: str, before: object, now: object) -> str:
+        """What a moderator should know of this change: what it lacks, or what it will delete."""
         if key in ("moderator_roles", "gm_roles", "creator_roles") and place.guild_id:
-            answer = f"{answer}\n{_ROLE_ADVICE}"
-        await say(interaction, answer)
+            return _ROLE_ADVICE
+        if key == "moderation" and now != Checked.OFF.value and not self._troupe.trust.guard.has_server:
+            return _NO_SERVER
+        if key == "retention_days" and isinstance(now, int) and isinstance(before, int):
+            return _EXPIRY.format(days=now) if now and not 0 < before <= now else ""
+        return ""
 
     @app_commands.command(description="What moderators did here, newest first")
     async def log(self, interaction: Asked) -> None:
@@ -114,8 +132,8 @@ class Settings(commands.GroupCog, name="settings", description="How I behave her
 
 
 def _shown(key: str, value: OptionValue) -> str:
-    if key.endswith("_channel") and value.value:
-        return f"<#{value.value}>"
+    if key.endswith("_channel"):
+        return f"<#{value.value}>" if value.value else "`none`"
     if key.endswith("_roles") and isinstance(value.value, tuple) and value.value:
         return " ".join(f"<@&{role_id}>" for role_id in value.value)
     return f"`{shorten(OPTIONS[key].show(value.value), 200)}`"

@@ -44,7 +44,7 @@ class Option:
             return "auto"
         if isinstance(value, tuple):
             return ", ".join(str(item) for item in value) or "none"
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value:g}" if isinstance(value, float) else str(value) or "none"
 
 
 def _one_of(*choices: str) -> Callable[[str], object]:
@@ -60,10 +60,10 @@ def _one_of(*choices: str) -> Callable[[str], object]:
 def _number(text: str, lowest: float, highest: float) -> float:
     plain = text.strip().replace("_", "").replace("'", "")
     if not _NUMBER.fullmatch(plain):
-        raise ValueError(f"it is a number from {lowest:g} to {highest:g}.")
+        raise ValueError(f"it is a number from {lowest:.12g} to {highest:.12g}.")
     value = float(plain.replace(",", "."))
     if not lowest <= value <= highest:
-        raise ValueError(f"it is a number from {lowest:g} to {highest:g}.")
+        raise ValueError(f"it is a number from {lowest:.12g} to {highest:.12g}.")
     return value
 
 

@@ -37,6 +37,11 @@ class Guard:
         self._moderation = moderation
         self._gate = asyncio.Semaphore(AT_ONCE)
 
+    @property
+    def has_server(self) -> bool:
+        """Whether the bot's owner set a moderation server."""
+        return self._moderation is not None
+
     def blocks(self, place: Place, text: str) -> bool:
         """Whether a word of the guild's list stands in the text. Never waits."""
         listed = str(self._options.known(place.space_id, place.id)["blocked_words"])

@@ -32,3 +32,22 @@ async def test_a_word_list_set_in_discord_keeps_a_message_out_and_holds_an_answe
         assert not [m for m in played.server.messages(played.channel) if m.webhook_id]
         await played.member.say(played.channel, "Mira, good evening.")
         assert [one.content for one in await played.said(1)] == ["Good evening, Alice."]
+
+
+async def test_moderation_without_a_server_says_that_nothing_is_checked(
+    discord_server: DiscordServer, tmp_path: Path
+) -> None:
+    async with open_played(discord_server, tmp_path) as played:
+        told = await played.ask("settings set", key="moderation", value="both")
+        assert "MODERATION_BASE_URL" in told.content
+        told = await played.ask("settings set", key="moderation", value="off")
+        assert "MODERATION_BASE_URL" not in told.content
+
+
+async def test_a_shorter_retention_says_what_it_will_delete_and_how_to_keep_it(
+    discord_server: DiscordServer, tmp_path: Path
+) -> None:
+    async with open_played(discord_server, tmp_path) as played:
+        for days, deletes in (("90", True), ("90", False), ("365", False), ("30", True), ("0", False)):
+            told = await played.ask("settings set", key="retention_days", value=days)
+            assert (f"more than {days} days ago is deleted for good" in told.content) is deletes

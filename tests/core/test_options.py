@@ -48,6 +48,16 @@ def test_what_moderators_type_is_read(key: str, text: str, value: object) -> Non
     assert OPTIONS[key].parse(text) == value
 
 
+def test_an_empty_text_is_shown_as_the_word_that_sets_it() -> None:
+    for key in ("tired_line", "blocked_words", "privacy_notice"):
+        assert OPTIONS[key].show("") == "none"
+
+
+def test_the_bounds_of_large_numbers_are_written_out() -> None:
+    with pytest.raises(ValueError, match=r"from 0 to 100000000000\."):
+        OPTIONS["daily_tokens"].parse("1e99")
+
+
 @pytest.mark.parametrize(
     ("key", "text"),
     [
