@@ -116,7 +116,9 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
             yield _decoded(line, first)
             first = False
     if rest := b"".join(waiting):
-        yield _decoded(rest.removesuffix(b"\r"), first)
+        for line in _LINE_END.split(rest.removesuffix(b"\r")):
+            yield _decoded(line, first)
+            first = False
 
 
 def _decoded(line: bytes, first: bool) -> str:

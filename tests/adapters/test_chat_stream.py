@@ -9,7 +9,7 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters import chat_server
@@ -116,6 +116,8 @@ async def test_what_is_no_answer_is_said_in_few_words(body: bytes, words: str) -
 
 
 @settings(max_examples=150, deadline=None)
+@example([b"\r", b"data: "], 1)
+@example([b"data: ", b"1", b"\r", b"data:1"], 1)
 @given(st.lists(st.sampled_from(ODD_BYTES) | st.binary(max_size=6), max_size=12), st.integers(1, 9))
 async def test_any_bytes_are_events_or_no_answer_however_they_are_cut(pieces: list[bytes], size: int) -> None:
     body = b"".join(pieces)
