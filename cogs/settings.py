@@ -29,7 +29,7 @@ _ROLE_ADVICE: Final = (
     "Server Settings → Integrations → Troupe as well."
 )
 _NO_SERVER: Final = (
-    "Nothing goes to a moderation server yet: the bot's owner has set none (`MODERATION_BASE_URL` in `.env`). "
+    "Nothing goes to a moderation server yet: the bot's owner set none (`MODERATION_BASE_URL` in `.env`). "
     "`blocked_words` works without one."
 )
 _EXPIRY: Final = (
