@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.sql_store.faults import storage_errors
 from bot.adapters.sql_store.lane import Lane
-from bot.errors import StorageError
+from bot.errors import StorageError, TroupeError
+
+_log = logging.getLogger(__name__)
 
 _READERS: Final = 5
 """So many reads go on at once: a reply begins with about ten."""
@@ -47,6 +51,8 @@ class _Wish:
     def fulfil(self, outcome: _Outcome) -> None:
         """Tell whoever waits for it; maybe nobody does any more."""
         if self.result.done():
+            if outcome.error is not None:
+                _log_lost(outcome.error)
             return
         if outcome.error is None:
             self.result.set_result(outcome.value)
@@ -160,6 +166,15 @@ class Database:
     def _check_open(self) -> None:
         if self._closed:
             raise StorageError("The database is closed.")
+
+
+def _log_lost(problem: Exception) -> None:
+    """Whoever would have told of it is gone."""
+    if isinstance(problem, TroupeError):
+        _log.warning("A write failed that nobody waits for any more: %s", problem)
+    else:
+        number = secrets.token_hex(3)
+        _log.error("A write failed that nobody waits for any more (ref %s)", number, exc_info=problem)
 
 
 # ---------------------------------------------------------------- in the thread of a connection

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,6 +132,27 @@ async def test_cancelled_readers_leave_the_connections_usable(store: SqlStore, s
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     assert len(await store.memories.of_story(stage.scene.story_id)) == 1
+
+
+@pytest.mark.logs_exceptions
+async def test_a_write_that_fails_when_nobody_waits_for_it_any_more_is_logged(
+    store: SqlStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def attempt(_: Connection) -> None:
+        begun.set()
+        go.wait(10)
+        raise RuntimeError("no")
+
+    asking = asyncio.create_task(store.write(attempt))
+    await asyncio.to_thread(begun.wait, 10)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    go.set()
+    await store.settings.set_value("a", "after it")
+    (record,) = [one for one in caplog.records if one.exc_info]
+    assert "nobody waits" in record.getMessage()
 
 
 async def test_a_failed_write_leaves_nothing(store: SqlStore) -> None:
