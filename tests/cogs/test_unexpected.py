@@ -11,6 +11,8 @@ from typing import Any
 
 import discord
 import pytest
+from discord import app_commands
+from discord.ext import commands
 
 import cogs
 from bot.engine.notices import Notices
@@ -113,6 +115,19 @@ def every(base: type) -> list[type]:
         left += kind.__subclasses__()
         found += [kind] if kind.__module__.startswith("cogs.") else []
     return found
+
+
+async def test_every_command_leaves_its_failures_to_the_one_place_that_tells_of_them(stage: Stage) -> None:
+    known = list(stage.client.tree.walk_commands()) + [
+        entry
+        for kind in (discord.AppCommandType.message, discord.AppCommandType.user)
+        for entry in stage.client.tree.walk_commands(type=kind)
+    ]
+    assert len(known) > 60
+    plain = (None, app_commands.Group.on_error)
+    assert not [one for one in known if getattr(one.on_error, "__func__", one.on_error) not in plain]
+    for cog in stage.client.cogs.values():
+        assert type(cog).cog_app_command_error is commands.Cog.cog_app_command_error, cog
 
 
 @pytest.mark.parametrize("base", [discord.ui.View, discord.ui.Modal], ids=lambda base: base.__name__)
