@@ -42,6 +42,9 @@ SpeakingTrouble = Callable[[Place], Awaitable[str | None]]
 
 REMEMBERED: Final = "-# From now on this scene is remembered, until it is paused or ended."
 
+FROM_NOW_ON: Final = "What is said here from now on is remembered."
+STILL_PAUSED: Final = "It is still paused: nothing is remembered or answered until `/scene resume`."
+
 
 @app_commands.default_permissions(moderators_by_default())
 class Scenes(SceneShareCommands, commands.GroupCog, name="scene", description="Role-plays in this channel"):
@@ -141,9 +144,13 @@ class Scenes(SceneShareCommands, commands.GroupCog, name="scene", description="R
         place = here(interaction)
         check_bot_may(interaction, place)
         wanted = await find_scene(self._troupe, place, scene)
+        former = await self._troupe.scenes.current(place.id)
         switched = await self._troupe.scenes.switch(place, wanted.id)
         await note(self._troupe, interaction, "scene switch", switched.name)
-        await say(interaction, f"Back to “{switched.name}”. The former scene waits.")
+        told = f"Back to “{switched.name}”. " + (STILL_PAUSED if switched.paused else FROM_NOW_ON)
+        if former is not None and former.scene.id != switched.id:
+            told += f" “{former.scene.name}” waits."
+        await say(interaction, told)
 
     # ------------------------------------------------------------ see
     @app_commands.command(name="list", description="All scenes of this channel")

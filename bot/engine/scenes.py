@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from bot.core.events import snowflake
 from bot.core.names import fold
@@ -14,6 +15,12 @@ from bot.engine.notices import NO_SCENE
 from bot.engine.places import Places
 from bot.engine.state import PlaceState
 from bot.errors import UserFacing
+
+REMEMBERED_AGAIN: Final = (
+    "-# What is said here is remembered again. `/privacy about` tells what is kept; `/privacy opt-out` "
+    "leaves you out."
+)
+"""Said for all to see where recording begins anew, under the line that says which scene it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +117,15 @@ class Scenes:
 
         async def change(state: PlaceState) -> Scene:
             self._conduct.interrupt(state)
+            listened = state.scene is not None and not state.scene.paused
             after = snowflake(self._conduct.now())
             self._conduct.record_from(place, after)
             await self._store.activate(scene_id, after=after)
             await self._conduct.load(state)
             assert state.scene is not None
-            await self._conduct.announce(state, where_we_are(state.scene, state.cast))
+            line = where_we_are(state.scene, state.cast)
+            quiet = listened or state.scene.paused
+            await self._conduct.announce(state, line if quiet else f"{line}\n{REMEMBERED_AGAIN}")
             return state.scene
 
         return await self._places.do(place, change)
@@ -150,7 +160,9 @@ class Scenes:
             self._conduct.record_from(place, after)
             await self._store.update(scene.id, paused=False)
             await self._store.activate(scene.id, after=after)
-            return await self._reload(state)
+            resumed = await self._reload(state)
+            await self._conduct.announce(state, f"*“{resumed.name}” goes on.*\n{REMEMBERED_AGAIN}")
+            return resumed
 
         return await self._places.do(place, change)
 

@@ -124,7 +124,14 @@ async def test_the_life_of_a_scene(stage: Stage) -> None:
     assert [choice["value"] for choice in choices] == ["Mira"]
     assert "has left" in await use("scene cast remove", persona="Mira")
     assert "paused" in await use("scene pause")
+    assert "still paused" in await use("scene switch", scene="Feast")
     assert "goes on" in await use("scene resume")
+    assert "has ended" in await use("scene end")
+    told = await use("scene switch", scene="Feast")
+    assert "remembered" in told
+    assert "waits" not in told  # there was no other scene
+    await use("scene start", name="Storm")
+    assert "“Storm” waits" in await use("scene switch", scene="Feast")
     assert "has ended" in await use("scene end")
     assert "no active scene" in await use("scene end")
     assert mira.id in stage.troupe.personas.kept

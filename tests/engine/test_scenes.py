@@ -238,6 +238,27 @@ async def test_an_alias_of_another_member_is_taken(tmp_path: Path) -> None:
         await stage.troupe.aliases.use(TAVERN, BOB, "RED")
 
 
+async def test_the_channel_reads_when_it_is_remembered_again(tmp_path: Path) -> None:
+    async with open_stage(tmp_path) as stage:
+        await stage.scene(await stage.persona(), name="The feast")
+        feast = await stage.troupe.scenes.current(TAVERN.id)
+        assert feast is not None
+
+        async def told() -> list[str]:
+            await stage.quiet()
+            return [text for _, text, *_ in stage.messenger.notices if "remembered again" in text]
+
+        await stage.scene(await stage.persona("Sol"), name="The voyage")
+        await stage.troupe.scenes.switch(TAVERN, feast.scene.id)
+        assert await told() == []  # it was remembered all the time
+        await stage.troupe.scenes.pause(TAVERN)
+        await stage.troupe.scenes.resume(TAVERN, after=0)
+        assert len(await told()) == 1
+        await stage.troupe.scenes.end(TAVERN)
+        await stage.troupe.scenes.switch(TAVERN, feast.scene.id)
+        assert len(await told()) == 2
+
+
 async def test_commands_without_a_scene_say_what_to_do(tmp_path: Path) -> None:
     async with open_stage(tmp_path) as stage:
         with pytest.raises(UserFacing, match="/scene start"):
