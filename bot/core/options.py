@@ -37,6 +37,8 @@ class Option:
     example: str
     choices: tuple[str, ...] = ()
     """What autocomplete offers; empty when anything of its kind may be typed."""
+    whole_server: bool = False
+    """Whether it holds for a server as a whole, and cannot be set for a channel alone."""
 
     def show(self, value: object) -> str:
         """Return a value the way a moderator would type it."""
@@ -228,6 +230,7 @@ _ALL: Final = (
         "The channel that gets one line for each action of a moderator.",
         _channel,
         "none",
+        whole_server=True,
     ),
     Option("emotion_weight", 0.2, "How much feeling counts in balanced recall.", _decimal(0, 0.5), "0.2"),
     Option(
@@ -271,6 +274,7 @@ _ALL: Final = (
         "Days after which what was said here is deleted, with all that was made of it; 0 keeps it.",
         _whole(0, 36_500),
         "90",
+        whole_server=True,
     ),
     Option(
         "grace_days",
@@ -278,6 +282,7 @@ _ALL: Final = (
         "Days after I am removed from this server until everything of it is deleted.",
         _whole(0, 365),
         "7",
+        whole_server=True,
     ),
 )
 

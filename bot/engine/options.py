@@ -119,6 +119,8 @@ class Options:
             value = self._resolve(space_id, place_id or None)[key].value
             self._tell(space_id, place_id, key, value)
             return value
+        if place_id and option.whole_server:
+            raise UserFacing(f"`{key}` holds for the whole server. Please set it without `here`.")
         try:
             value = option.parse(text)
         except ValueError as problem:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
+
 from bot.engine.options import Options
+from bot.errors import UserFacing
 
 SPACE = 9
 
@@ -74,3 +77,17 @@ async def test_what_was_read_before_a_space_was_forgotten_is_not_kept() -> None:
     store.answers[1].set()
     await reading
     assert options.places_with(SPACE, "reply_mode") == []
+
+
+@pytest.mark.parametrize("key", ["retention_days", "grace_days", "log_channel"])
+async def test_what_holds_for_a_whole_server_is_not_taken_for_a_channel(key: str) -> None:
+    store = SlowSettings()
+    options = Options(store=store)
+    reading = asyncio.create_task(options.load(SPACE))
+    await store.asked(1)
+    store.answers[0].set()
+    await reading
+    with pytest.raises(UserFacing, match="whole server"):
+        await options.set(SPACE, 4, key, "7")
+    assert store.stored == {}
+    await options.set(SPACE, 4, key, "default")  # what was set before is still taken back
