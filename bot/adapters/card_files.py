@@ -87,18 +87,26 @@ def _read(raw: bytes, filename: str) -> CardFile:
 
 def _read_lorebook(raw: bytes, filename: str) -> Mapping[str, Any]:
     _check_size(raw)
-    if not is_png(raw) and not _is_zip(raw):
-        try:
-            _refuse_other_kinds(raw)
-            found = _json(raw)
-        except ValueError as problem:
-            raise UserFacing(str(problem)) from problem
-        if isinstance(found, Mapping) and is_lorebook(found):
-            return found
-    book = _read(raw, filename).data.get("character_book")
+    try:
+        found = None if is_png(raw) or _is_zip(raw) else _text_object(raw)
+    except ValueError as problem:
+        raise UserFacing(str(problem)) from problem
+    if isinstance(found, Mapping) and is_lorebook(found):
+        return found
+    try:
+        book = _read(raw, filename).data.get("character_book")
+    except UserFacing as problem:
+        if found is None:
+            raise
+        raise UserFacing("This is neither a lorebook with `entries` nor a character card.") from problem
     if not isinstance(book, Mapping) or not book.get("entries"):
         raise UserFacing("This is a character card without a lorebook. `/persona import` takes it.")
     return book
+
+
+def _text_object(raw: bytes) -> Any:
+    _refuse_other_kinds(raw)
+    return _json(raw)
 
 
 def _from_png(raw: bytes, name: str) -> CardFile:
@@ -194,7 +202,7 @@ def _json(raw: bytes) -> object:
                 "or use `/persona create` and paste its texts."
             ) from problem
         where = f" (line {problem.lineno})" if isinstance(problem, json.JSONDecodeError) else ""
-        raise ValueError(f"This is no character card: its text is not valid JSON{where}.") from problem
+        raise ValueError(f"This file cannot be read: its text is not valid JSON{where}.") from problem
 
 
 def _decoded(raw: bytes) -> str:

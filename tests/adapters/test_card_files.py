@@ -305,6 +305,9 @@ async def test_i11_a_lorebook_is_told_apart_and_read_as_one() -> None:
     assert (await read_lorebook_file(card))["entries"] == [LORE_ENTRY]
     with pytest.raises(UserFacing, match="without a lorebook"):
         await read_lorebook_file(json.dumps(v3()).encode())
+    for neither in (b"{}", b"[]", b'{"name": "package", "version": "1.0"}'):
+        with pytest.raises(UserFacing, match="neither a lorebook"):
+            await read_lorebook_file(neither)
 
 
 async def test_c48_unknown_macros_are_named_wherever_they_stand() -> None:
