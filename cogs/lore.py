@@ -19,6 +19,7 @@ from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, text_file, think
 from cogs.audit import note
 from cogs.card_form import Field, Texts, changes, open_form
+from cogs.confirm import Confirm
 from cogs.names import Choices, here, in_time, matching, persona_choices
 from cogs.permissions import moderators_by_default
 from cogs.persona_files import CardFiles, file_name
@@ -236,23 +237,32 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         lines += [_explained("✗", one) for one in others]
         await say(interaction, "\n".join(lines))
 
-    @app_commands.command(description="Remove an entry, or all of an imported book")
+    @app_commands.command(description="Remove an entry, or all of an imported book (asks before)")
     @app_commands.describe(entry="Which one; `book:` and a name takes a whole imported book")
     async def remove(self, interaction: Asked, entry: str) -> None:
         """Out of its card if it stands in one."""
         await think(interaction)
         space_id = here(interaction).space_id
         if entry.startswith("book:"):
-            name = entry.removeprefix("book:").strip()
-            gone = await self._troupe.lore.remove_book(space_id, name)
-            if not gone:
-                raise UserFacing(f"No lore here came with a book “{shorten(name, 80)}”.")
-            await note(self._troupe, interaction, "lore remove", f"{gone} entries of the book {name}")
-            await say(interaction, f"{gone} entries of “{shorten(name, 80)}” are removed.")
+            await self._ask_for_book(interaction, space_id, entry.removeprefix("book:").strip())
             return
         removed = await self._troupe.lore.remove(space_id, entry)
         await note(self._troupe, interaction, "lore remove", f"{removed.ref} {removed.title}")
         await say(interaction, f"Lore `{removed.ref}` ({shorten(removed.title, 80)}) is removed.")
+
+    async def _ask_for_book(self, interaction: Asked, space_id: int, name: str) -> None:
+        listed = await self._troupe.lore.all(space_id)
+        count, title = sum(one.row is not None and one.row.book == name for one in listed), shorten(name, 80)
+        if not count:
+            raise UserFacing(f"No lore here came with a book “{title}”.")
+
+        async def confirmed(answer: Asked) -> str:
+            gone = await self._troupe.lore.remove_book(space_id, name)
+            await note(self._troupe, answer, "lore remove", f"{gone} entries of the book {name}")
+            return f"{gone} entries of “{title}” are removed."
+
+        question = f"Remove all {count} entries of “{title}”? Only `/lore export` before keeps a copy."
+        await say(interaction, question, view=Confirm(label="Remove", action=confirmed))
 
     # ------------------------------------------------------------ files
     @app_commands.command(name="import", description="Take a lorebook (V3, SillyTavern) or the one of a card")

@@ -30,6 +30,7 @@ from cogs.card_form import (
     typed_value,
     value_of,
 )
+from cogs.confirm import Confirm
 from cogs.names import Choices, here, persona_choices
 from cogs.permissions import Right, moderators_by_default, require, right_of
 from cogs.persona_character import SuggestCharacter, offer_character
@@ -240,23 +241,6 @@ class Personas(
     @delete.autocomplete("persona")
     async def _complete_persona(self, interaction: Asked, current: str) -> Choices:
         return await persona_choices(self._troupe, interaction, current)
-
-
-class Confirm(Buttons):
-    """One red button that does it, once."""
-
-    def __init__(self, *, label: str, action: Callable[[Asked], Awaitable[str]]) -> None:
-        super().__init__()
-        self._action = action
-        self.confirm.label = label
-
-    @ui.button(label="Yes", style=discord.ButtonStyle.danger)
-    async def confirm(self, interaction: Asked, _: ui.Button[Confirm]) -> None:
-        """Does it and replaces the question by what happened."""
-        self.stop()
-        await interaction.response.defer()
-        told = await self._action(interaction)
-        await interaction.edit_original_response(content=told, view=None)
 
 
 class RenewSamples(Buttons):

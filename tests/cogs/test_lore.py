@@ -94,7 +94,11 @@ async def test_books_come_in_and_go_out(played: Played) -> None:
     assert "/lore import" in refused.content
     choices = await played.moderator.autocomplete("lore remove", played.channel, option="entry", value="book")
     assert [choice["value"] for choice in choices] == ["book:Eldoria", "book:Own"]
-    assert "1 entries" in (await played.ask("lore remove", entry="book:Eldoria")).content
+    question = await played.ask("lore remove", entry="book:Eldoria")
+    assert "Remove all 1 entries of “Eldoria”?" in question.content
+    assert len(await played.troupe.lore.all(played.guild.id)) == 3  # nothing is gone before the answer
+    assert "1 entries of “Eldoria” are removed" in (await played.click(question, "Remove")).content
+    assert "No lore here" in (await played.ask("lore remove", entry="book:Eldoria")).content
     assert "is removed" in (await played.ask("lore remove", entry="Mira:1")).content
     assert "no such lore entry" in (await played.ask("lore remove", entry="Mira:1")).content
 
