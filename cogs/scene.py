@@ -15,7 +15,7 @@ from bot.core.types import Persona, Place, Scene
 from bot.engine.audit import change as diff
 from bot.engine.notices import NO_SCENE
 from bot.errors import DeliveryError, UserFacing
-from cogs.answers import Asked, say, think
+from cogs.answers import Asked, say, shorten, think
 from cogs.audit import note
 from cogs.bot_rights import check_bot_may
 from cogs.greetings import TakeBack, greeting_buttons
@@ -274,7 +274,7 @@ async def _take_back(interaction: Asked, message_id: int) -> None:
 
 def _in_list(scene: Scene) -> str:
     state = "" if not scene.active else " – *paused*" if scene.paused else " – **active**"
-    where = f" ({scene.location})" if scene.location else ""
+    where = f" ({shorten(scene.location, 80)})" if scene.location else ""
     return f"“{scene.name}”{where}{state}"
 
 

@@ -103,6 +103,14 @@ async def test_switch_by_completion_and_by_name(stage: Stage) -> None:
     assert "“Storm”, “Feast”" in (await asked.answer()).content
 
 
+async def test_a_long_location_is_cut_in_the_list(stage: Stage) -> None:
+    asked = await stage.moderator.slash("scene start", stage.channel, name="Feast", location="far " * 200)
+    await asked.answer()
+    told = (await (await stage.moderator.slash("scene list", stage.channel)).answer()).content
+    assert len(told) < 130
+    assert "…)" in told
+
+
 async def test_the_life_of_a_scene(stage: Stage) -> None:
     mira = stage.troupe.personas.add(stage.guild.id, "Mira")
 
