@@ -189,7 +189,7 @@ class Conversation:
     async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
         number = reference()
         log.warning("Place %s has no reply (ref %s): %s", reply.request.place.id, number, problem)
-        self._health.failure = f"{type(problem).__name__}, see the log (ref {number})"
+        self._health.failed(problem, number)
         text = _MISCONFIGURED if isinstance(problem, ModelMisconfigured) else _UNAVAILABLE
         if isinstance(problem, ModelRefused | ContextOverflow):
             text = _REFUSED

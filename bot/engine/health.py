@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from bot.core.ports import Encoder
 from bot.core.stores import MemoryStore
 from bot.engine.index_probe import IndexProbe
 from bot.engine.storage_trouble import StorageTrouble
 from bot.engine.summarising import Summariser
+from bot.errors import (
+    ContextOverflow,
+    EmptyReply,
+    ModelError,
+    ModelMisconfigured,
+    ModelRefused,
+    ModelUnavailable,
+)
+
+_FAILURES: Final[Mapping[type[ModelError], str]] = {
+    ModelUnavailable: "it does not respond (busy, down or too slow)",
+    ModelMisconfigured: "its server refuses the key, the address or the model's name",
+    ContextOverflow: "a prompt was longer than it takes",
+    ModelRefused: "it refused a request",
+    EmptyReply: "it answered without words",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +48,11 @@ class ModelHealth:
     def answered(self, name: str) -> None:
         """A call ended well; this model answered it."""
         self.name, self.failure = name or self.name, ""
+
+    def failed(self, problem: ModelError, reference: str) -> None:
+        """A call ended badly; the log holds more under this reference."""
+        words = next((words for kind, words in _FAILURES.items() if isinstance(problem, kind)), "it failed")
+        self.failure = f"{words}; see the log (ref {reference})"
 
     def line(self) -> HealthLine:
         """The model's state in one line."""
