@@ -42,7 +42,8 @@ async def say(
     attached = list(files)
     if len(pieces) > MOST_MESSAGES:
         attached.append(text_file("answer.txt", text))
-        pieces = [f"{pieces[0][: LIMIT - 40]}\n*… the whole text is attached.*"]
+        shown = pieces[0] if len(pieces[0]) > LIMIT // 2 else text  # what stands before one very long line
+        pieces = [f"{shown[: LIMIT - 40]}\n*… the whole text is attached.*"]
     for piece in pieces[:-1]:
         await _send(interaction, content=piece)
     last: dict[str, Any] = {"content": pieces[-1]}

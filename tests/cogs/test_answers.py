@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.cogs.conftest import Stage
@@ -24,3 +26,12 @@ async def test_an_answer_that_discord_took_before_it_failed_is_not_doubled(stage
     assert [one.hits for one in failing] == [0, 1]
     assert len(asked.messages) == 1
     assert "Mira" in asked.messages[0].text
+
+
+async def test_of_one_very_long_line_the_beginning_is_shown_beside_the_file(stage: Stage) -> None:
+    mira = stage.troupe.personas.add(stage.guild.id, "Mira")
+    stage.troupe.personas.kept[mira.id] = replace(mira, card={**mira.card, "description": "bread " * 2000})
+    message = await (await stage.moderator.slash("persona show", stage.channel, persona="Mira")).answer()
+    assert 1900 < len(message.content) <= 2000
+    assert message.content.endswith("the whole text is attached.*")
+    assert [file.filename for file in message.attachments] == ["answer.txt"]
