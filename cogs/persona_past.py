@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot.core.types import Memory
+from bot.core.types import Memory, Persona
 from bot.errors import UserFacing
 from cogs.answers import Asked, say, shorten, think
 from cogs.audit import note
+from cogs.confirm import Confirm
 from cogs.names import Choices, here, persona_choices
 from cogs.uploads import decoded, read_file
 
@@ -56,27 +58,42 @@ class PersonaPastCommands(commands.Cog):
     async def memories(
         self, interaction: Asked, persona: str, query: str | None = None, forget: str | None = None
     ) -> None:
-        """With `forget`, all or one (with a query: all that it finds) are removed."""
+        """With `forget`, one or (asking before) all are removed; with a query: all that it finds."""
         await think(interaction)
         found = await self._troupe.personas.find(here(interaction).space_id, persona)
         pasts = self._troupe.pasts
         listed = await (pasts.search(found, query) if query else pasts.all(found))
         if forget is not None:
             wanted = [one.id for one in listed] if forget.strip().lower() == "all" else [_number(forget)]
-            gone = await pasts.forget(found, wanted)
-            await note(self._troupe, interaction, "persona memories", f"{found.name} lost {len(gone)}")
-            what = f"“{shorten(gone[0].text, 100)}”" if len(gone) == 1 else f"{len(gone):,} memories"
-            await say(interaction, f"**{found.name}** has forgotten {what}.")
+            await self._forget_past(interaction, found, wanted)
             return
         if not listed:
-            about = f" about “{shorten(query, 60)}”" if query else ""
-            await say(
-                interaction,
-                f"**{found.name}** has no past{about} yet. `/persona remember` gives one, from a file.",
-            )
+            none = f"**{found.name}** has no past yet. `/persona remember` gives one, from a file."
+            if query:
+                none = f"Nothing in the past of **{found.name}** holds “{shorten(query, 60)}”."
+            await say(interaction, none)
             return
         head = f"**{found.name}**: {len(listed):,} memories of the past"
         await say(interaction, "\n".join([head, *map(_line, listed)]))
+
+    async def _forget_past(self, interaction: Asked, persona: Persona, wanted: Sequence[int]) -> None:
+        """One at once; for more a button asks first."""
+
+        async def forget(answer: Asked) -> str:
+            gone = await self._troupe.pasts.forget(persona, wanted)
+            await note(self._troupe, answer, "persona memories", f"{persona.name} lost {len(gone)}")
+            what = f"“{shorten(gone[0].text, 100)}”" if len(gone) == 1 else f"{len(gone):,} memories"
+            return f"**{persona.name}** has forgotten {what}."
+
+        if len(wanted) <= 1:
+            await say(interaction, await forget(interaction))
+            return
+        await say(
+            interaction,
+            f"Remove {len(wanted):,} memories of the past of **{persona.name}**? "
+            "Only `/persona export` before keeps a copy.",
+            view=Confirm(label="Remove", action=forget),
+        )
 
     @remember.autocomplete("persona")
     @memories.autocomplete("persona")

@@ -40,7 +40,12 @@ async def test_a_past_is_given_listed_searched_taken_along_and_removed(played: P
     done = await played.click(asked, "Keep both: Mira (2)")
     assert "2 memories of its past" in done.content
     assert "mill" in (await played.ask("persona memories", persona="Mira (2)")).content
-    await played.ask("persona memories", persona="Mira (2)", forget="all")
+    nothing = await played.ask("persona memories", persona="Mira (2)", query="zebra")
+    assert "Nothing in the past" in nothing.content
+    question = await played.ask("persona memories", persona="Mira (2)", forget="all")
+    assert "Remove 2 memories" in question.content
+    assert "mill" in (await played.ask("persona memories", persona="Mira (2)")).content  # not gone yet
+    assert "has forgotten 2 memories" in (await played.click(question, "Remove")).content
     assert "no past yet" in (await played.ask("persona memories", persona="Mira (2)")).content
 
 
