@@ -72,12 +72,13 @@ class Menu:
     async def reworded(self, interaction: Asked, place: Place, message_id: int, text: str) -> None:
         """Store the new words, then change the messages."""
         await think(interaction)
+        speaker = (await self._troupe.replies.find(place, message_id)).speaker
         change = await self._troupe.replies.edit(place, message_id, text)
         for known, part in change.texts.items():
             await self._reword(place, known, part)
         if change.gone:
             await self._take_back(place, change.gone)
-        await note(self._troupe, interaction, "Edit reply")
+        await note(self._troupe, interaction, "Edit reply", speaker)
         await say(interaction, "The reply has other words now, also in memory.")
 
     async def why(self, interaction: Asked, message: discord.Message) -> None:
@@ -126,9 +127,10 @@ class Menu:
     async def delete(self, interaction: Asked, place: Place, message_id: int) -> str:
         """Take a reply out of everything and out of the channel."""
         await require(interaction, self._troupe.options, "Delete")
+        speaker = (await self._troupe.replies.find(place, message_id)).speaker
         gone = await self._troupe.replies.delete(place, message_id)
         await self._take_back(place, gone)
-        await note(self._troupe, interaction, "Delete")
+        await note(self._troupe, interaction, "Delete", speaker)
         return "The reply is gone, also from memory."
 
     async def pin(self, interaction: Asked, place: Place, turn: Turn) -> str:

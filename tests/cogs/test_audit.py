@@ -118,6 +118,7 @@ async def test_every_acting_command_is_in_the_log_with_who_when_and_what(played:
     assert "persona create|Mira" in lines
     assert "persona edit|Mira: description An innkeeper. → A spy." in lines
     assert "scene set|Feast: location nothing → The hall" in lines
+    assert {"Edit reply|Mira", "Delete|Mira"} <= set(lines)
     assert "settings set|reply_mode everywhere here: `named` → `always`" in lines
     elsewhere = {"scene share", "scene unshare", "memory scratchpad", "persona restrict", "persona waiting"}
     assert NOTED - elsewhere - {line.split("|")[0] for line in lines} == set()
