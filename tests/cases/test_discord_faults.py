@@ -269,7 +269,8 @@ async def test_an_interaction_that_cannot_be_answered(
     table: Table, running_bot: InProcess, command: str, path: str, fault: dict[str, Any]
 ) -> None:
     inn, anna = await feast(table)
-    failing = running_bot.discord.fail_next("POST", path, **fault)
+    method = "POST" if path == CALLBACK else "PATCH"  # what was deferred is filled, not sent
+    failing = running_bot.discord.fail_next(method, path, **fault)
     await table.moderator.slash(command, inn, **({"query": "bell"} if command == "memory search" else {}))
     await eventually(lambda: failing.hits, "the fault")
     running_bot.discord.faults.clear()
