@@ -225,8 +225,12 @@ def test_keys_are_split_without_losing_letters(text: str) -> None:
 def test_json_is_found_whatever_is_written_around_it(value: object, around: str) -> None:
     if not isinstance(value, dict | list) or not value or set(around) & set("{["):
         return
-    found = loose_json.read(f"{around}{json.dumps(value)}{around}")
-    assert found == value or json.dumps(found) == json.dumps(value)  # NaN is not itself
+    written = json.dumps(value)
+    found = json.dumps(loose_json.read(f"{around}{written}{around}"))
+    if "\\u0000" in written:
+        assert "\\u0000" not in found  # no database can hold it
+    else:
+        assert found == written  # as text: NaN is not itself
 
 
 @few
