@@ -75,6 +75,7 @@ class LanguageModels:
             last = number == len(settings.llm_fallbacks)
             behind.append(await _open_link(server.for_fallback(one), settings, store, stack, last=last))
         replies = background = _chained(chat, server, behind, stack)
+        await chat.prepare()
         context = more = settings.context_tokens or await chat.context_tokens() or DEFAULT_CONTEXT
         if other is not chat:
             background = _chained(other, server.for_background(settings), behind, stack)

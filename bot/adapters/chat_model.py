@@ -104,6 +104,10 @@ class OpenAIChatModel:
             raise failure.as_error(self._server.label)
         return self._completion(call)
 
+    async def prepare(self) -> None:
+        """Make the first call as quick as the others."""
+        await self._server.prepare()
+
     async def context_tokens(self) -> int | None:
         """See ChatModel.context_tokens. Waits a few seconds at most."""
         try:

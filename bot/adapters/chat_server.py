@@ -1,6 +1,6 @@
 """The HTTP side of a model server, through the openai package.
 
-The only module that imports it, and only at the first request and in a thread: that takes a second.
+The only module that imports it, and only when it is prepared or first asked, in a thread: it takes a second.
 """
 
 from __future__ import annotations
@@ -130,6 +130,10 @@ class ChatServer:
     def read_failure(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
         """Return the failure that an error answer describes."""
         return read_failure(status, body, headers or {}, secrets=self._secrets)
+
+    async def prepare(self) -> None:
+        """Load the library now, so that the first request need not wait for it."""
+        await self._connect()
 
     async def aclose(self) -> None:
         """Close the connections."""
