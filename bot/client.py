@@ -32,6 +32,7 @@ from bot.core.events import MessagePosted
 from bot.core.types import Place
 from bot.errors import SettingsError, UserFacing
 from bot.library import ready_personas
+from bot.reconnecting import BoundedBackoff
 from cogs.answers import Asked, new_reference, report
 from cogs.approval import Decide
 from cogs.door import Identity, is_spoken_to, message_place, read_message
@@ -313,6 +314,9 @@ class TroupeClient(commands.AutoShardedBot):
 
     async def on_shard_connect(self, shard_id: int) -> None:
         """A session begins, messages come at once; `on_shard_ready` follows when the servers are known."""
+        shard = self.get_shard(shard_id)
+        if shard is not None and not isinstance(shard._parent._backoff, BoundedBackoff):
+            shard._parent._backoff = BoundedBackoff()
         if self._troupe is not None:
             self._troupe.new_session()
 

@@ -10,6 +10,7 @@ import pytest
 from bot.client import TroupeClient
 from bot.errors import SettingsError
 from bot.invite import PERMISSIONS, invite_link, missing_permissions
+from bot.reconnecting import BoundedBackoff
 from tests.connected import Values, connected, eventually, make_client
 from tests.discord_server import BOT_DEFAULT, DiscordServer, Permission
 from tests.discord_server.fixtures import LoggedErrors
@@ -71,6 +72,18 @@ async def test_c12_lost_sessions_are_caught_up_and_nothing_is_done_twice(
 
 async def _no_pause(key: str, *args: object, **kwargs: object) -> None:
     """Stands in for discord.py's hooks: the five seconds before an IDENTIFY."""
+
+
+async def test_waits_between_attempts_to_connect_are_bounded(discord_server: DiscordServer) -> None:
+    troupe = FakeTroupe()
+    async with connected(discord_server, troupe) as client:
+        shard = client.get_shard(0)
+        assert shard is not None
+        before = shard._parent._backoff
+        assert isinstance(before, BoundedBackoff)
+        await discord_server.gateway.drop()
+        await eventually(lambda: discord_server.gateway.resumes)
+        assert shard._parent._backoff is before, "attempts are counted over sessions"
 
 
 async def test_a_resumed_session_needs_no_history(discord_server: DiscordServer) -> None:
