@@ -32,6 +32,10 @@ def last_resort() -> Iterator[None]:
 
 
 def _of_the_loop(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    if "client_connection" in context:
+        # discord.py leaves one where a connection breaks before Discord's first word; it is closed by now.
+        _log.info("A connection that nobody closed was closed: %s", context.get("message", ""))
+        return
     whose = context.get("task") or context.get("future")
     name = whose.get_name() if isinstance(whose, asyncio.Task) else ""
     what = context.get("message", "Something failed")

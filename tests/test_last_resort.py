@@ -70,6 +70,16 @@ async def test_what_nobody_caught_is_logged_once(happen: object, caplog: pytest.
     assert re.search(r"\(ref \w{6}\)$", record.getMessage())
 
 
+async def test_a_connection_that_the_library_left_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    with last_resort():
+        left = {"client_connection": object(), "message": "Unclosed connection"}
+        asyncio.get_running_loop().call_exception_handler(left)
+    assert [record.levelname for record in caplog.records if "Unclosed" in record.getMessage()] in (
+        [],
+        ["INFO"],
+    )
+
+
 async def test_afterwards_all_is_as_before() -> None:
     before = threading.excepthook
     with last_resort():
