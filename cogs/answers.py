@@ -98,6 +98,11 @@ def text_file(name: str, text: str) -> discord.File:
     return discord.File(io.BytesIO(text.encode()), filename=name)
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts; `many` is needed where an s does not make the plural."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def shorten(text: str, limit: int) -> str:
     """One line of at most `limit` characters, with an ellipsis where it was cut."""
     line = " ".join(text.split(None, limit))  # so many words are more than is shown of a long text

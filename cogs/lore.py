@@ -16,7 +16,7 @@ from bot.core.lore_keys import split_keys
 from bot.engine.audit import change
 from bot.engine.notices import NO_SCENE
 from bot.errors import UserFacing
-from cogs.answers import Asked, say, shorten, text_file, think
+from cogs.answers import Asked, counted, say, shorten, text_file, think
 from cogs.audit import note
 from cogs.card_form import Field, Texts, changes, open_form
 from cogs.confirm import Confirm
@@ -258,10 +258,10 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
 
         async def confirmed(answer: Asked) -> str:
             gone = await self._troupe.lore.remove_book(space_id, name)
-            await note(self._troupe, answer, "lore remove", f"{gone} entries of the book {name}")
-            return f"{gone} entries of “{title}” are removed."
+            await note(self._troupe, answer, "lore remove", f"{_entries(gone)} of the book {name}")
+            return f"“{title}” is removed, with {_entries(gone)}."
 
-        question = f"Remove all {count} entries of “{title}”? Only `/lore export` before keeps a copy."
+        question = f"Remove “{title}” with {_entries(count)}? Only `/lore export` before keeps a copy."
         await say(interaction, question, view=Confirm(label="Remove", action=confirmed))
 
     # ------------------------------------------------------------ files
@@ -281,11 +281,11 @@ class Lore(commands.GroupCog, name="lore", description="What is true in the worl
         name = file.filename.rsplit(".", 1)[0]
         rows = await self._troupe.lore.import_book(owner, book, name=name, by=interaction.user.id)
         title = rows[0].book
-        await note(self._troupe, interaction, "lore import", f"{len(rows)} entries of {title} ({where})")
+        await note(self._troupe, interaction, "lore import", f"{_entries(len(rows))} of {title} ({where})")
         await say(
             interaction,
-            f"{len(rows)} entries of “{title}” are here ({where}). "
-            f"`/lore remove entry:book:{title}` takes all of them away again.",
+            f"“{title}” is here, with {_entries(len(rows))} ({where}). "
+            f"`/lore remove entry:book:{title}` takes it away again.",
         )
 
     @app_commands.command(description="Lore as a lorebook V3, to take away")
@@ -384,3 +384,7 @@ def _whose(one: Listed) -> str:
 
 def _explained(mark: str, verdict: Verdict) -> str:
     return f"{mark} `{verdict.entry.ref}` {shorten(verdict.entry.title, 60)}: {shorten(verdict.why, 200)}"
+
+
+def _entries(number: int) -> str:
+    return counted(number, "entry", "entries")

@@ -16,7 +16,7 @@ from bot.core.card_file import CardFile
 from bot.core.types import Persona
 from bot.engine.pasts import carried
 from bot.errors import NameTaken, UserFacing
-from cogs.answers import Asked, Buttons, say, shorten, think
+from cogs.answers import Asked, Buttons, counted, say, shorten, think
 from cogs.audit import note
 from cogs.names import Choices, here, persona_choices
 from cogs.uploads import UploadForm, read_file
@@ -208,13 +208,13 @@ def imported(persona: Persona, card: CardFile, too_large: str, *, short: bool = 
     """What was read: name, sizes, greetings, lore, picture, unknown macros, what was mended or is too big."""
     report = card.report
     counts = [
-        _counted(report.greetings, "greeting"),
-        _counted(report.lore_entries, "lore entry", "lore entries"),
+        counted(report.greetings, "greeting"),
+        counted(report.lore_entries, "lore entry", "lore entries"),
     ]
     if report.assets:
-        counts.append(f"{_counted(report.assets, 'asset')} listed")
+        counts.append(f"{counted(report.assets, 'asset')} listed")
     if past := len(carried(card.data)[1]):
-        counts.append(_counted(past, "memory of its past", "memories of its past"))
+        counts.append(counted(past, "memory of its past", "memories of its past"))
     counts.append("its picture" if card.avatar else "a drawn picture")
     lines = [f"**{persona.name}** is here, from a {report.kind} card: {', '.join(counts)}."]
     if not short:
@@ -237,10 +237,6 @@ def too_large_to_send(size: int, limit: int, format: CardFormat) -> str:
     """What to say of a file that Discord would not take; the archive is the smallest of the formats."""
     told = f"That file has {size / 2**20:.1f} MiB, and Discord takes {limit / 2**20:.0f} MiB here."
     return told if format == "charx" else f"{told} `format:charx` is packed and smaller."
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def file_name(name: str) -> str:

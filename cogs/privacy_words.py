@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bot.core.privacy import Owned
+from cogs.answers import counted
 
 ABOUT: Final = """\
 **What I keep**: what is said in a channel while a scene is active and not paused – your messages, the name \
@@ -53,18 +54,18 @@ ALIAS_NEEDS_MEMORY: Final = (
 def what_goes(owned: Owned) -> str:
     """What will be erased, counted."""
     lines = [
-        (owned.turns, "messages you wrote"),
-        (owned.replies, "answers of personas to you"),
-        (owned.aliases, "aliases"),
-        (owned.memories, "facts and memories that come from you or name you"),
-        (owned.notes, "lines of notes, old versions included"),
-        (owned.samples, "sample lines of personas"),
-        (owned.usage, "counts of what answers to you used (the sums stay, without you)"),
+        (owned.turns, "message", "messages", " you wrote"),
+        (owned.replies, "answer", "answers", " of personas to you"),
+        (owned.aliases, "alias", "aliases", ""),
+        (owned.memories, "fact or memory", "facts and memories", " from you or naming you"),
+        (owned.notes, "line of notes", "lines of notes", ", old versions included"),
+        (owned.samples, "sample line", "sample lines", " of personas"),
+        (owned.usage, "count", "counts", " of what answers to you used (the sums stay, without you)"),
     ]
-    counted = "\n".join(f"- {number:,} {what}" for number, what in lines if number)
+    listed = "\n".join(f"- {counted(number, one, many)}{rest}" for number, one, many, rest in lines if number)
     places = len(owned.space_ids)
     where = f"in {places:,} servers and direct messages" if places != 1 else "in one server or direct message"
     return (
-        f"This will be erased, {where}:\n{counted or '- what is left of your names'}\n"
+        f"This will be erased, {where}:\n{listed or '- what is left of your names'}\n"
         f"Your name is taken out of what others said. What is in the making is given up.\n{FORGET_HINT}"
     )

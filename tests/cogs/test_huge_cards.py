@@ -54,7 +54,7 @@ async def test_the_largest_card_never_holds_the_loop(
                 slow[what] = found
 
         report = await played.ask("persona import", card=("m.json", raw))
-        assert "3000 lore entries" in report.content
+        assert "3,000 lore entries" in report.content
         took("import")
         await played.moderator.autocomplete("persona show", played.channel, option="persona", value="M")
         took("complete")

@@ -76,7 +76,7 @@ async def test_an_entry_is_changed_by_options_and_by_its_form(played: Played) ->
 async def test_books_come_in_and_go_out(played: Played) -> None:
     raw = json.dumps(WORLD).encode()
     answer = await played.ask("lore import", file=("Eldoria.json", raw))
-    assert "1 entries of “Eldoria”" in answer.content
+    assert "“Eldoria” is here, with 1 entry" in answer.content
     card = png(
         text(
             b"ccv3", packed(v3(character_book={"name": "Own", "entries": [{"keys": ["x"], "content": "y"}]}))
@@ -95,9 +95,9 @@ async def test_books_come_in_and_go_out(played: Played) -> None:
     choices = await played.moderator.autocomplete("lore remove", played.channel, option="entry", value="book")
     assert [choice["value"] for choice in choices] == ["book:Eldoria", "book:Own"]
     question = await played.ask("lore remove", entry="book:Eldoria")
-    assert "Remove all 1 entries of “Eldoria”?" in question.content
+    assert "Remove “Eldoria” with 1 entry?" in question.content
     assert len(await played.troupe.lore.all(played.guild.id)) == 3  # nothing is gone before the answer
-    assert "1 entries of “Eldoria” are removed" in (await played.click(question, "Remove")).content
+    assert "“Eldoria” is removed, with 1 entry" in (await played.click(question, "Remove")).content
     assert "No lore here" in (await played.ask("lore remove", entry="book:Eldoria")).content
     assert "is removed" in (await played.ask("lore remove", entry="Mira:1")).content
     assert "no such lore entry" in (await played.ask("lore remove", entry="Mira:1")).content
