@@ -26,13 +26,13 @@ from bot.adapters.card_files import (
 )
 from bot.adapters.channels import DiscordChannels
 from bot.adapters.pictures import Pictures
+from bot.adapters.reconnecting import BoundedBackoff
 from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
 from bot.core.types import Place
 from bot.errors import SettingsError, UserFacing
 from bot.library import ready_personas
-from bot.reconnecting import BoundedBackoff
 from cogs.answers import Asked, new_reference, report
 from cogs.approval import Decide
 from cogs.door import Identity, is_spoken_to, message_place, read_message

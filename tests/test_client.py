@@ -7,10 +7,10 @@ import asyncio
 import discord
 import pytest
 
+from bot.adapters.reconnecting import BoundedBackoff
 from bot.client import TroupeClient
 from bot.errors import SettingsError
 from bot.invite import PERMISSIONS, invite_link, missing_permissions
-from bot.reconnecting import BoundedBackoff
 from tests.connected import Values, connected, eventually, make_client
 from tests.discord_server import BOT_DEFAULT, DiscordServer, Permission
 from tests.discord_server.fixtures import LoggedErrors

