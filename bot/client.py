@@ -31,9 +31,9 @@ from bot.adapters.webhook_shelf import WebhookShelf
 from bot.adapters.webhooks import DiscordMessenger
 from bot.core.events import MessagePosted
 from bot.core.types import Place
-from bot.errors import SettingsError, UserFacing
+from bot.errors import SettingsError, UserFacing, new_reference
 from bot.library import ready_personas
-from cogs.answers import Asked, new_reference, report
+from cogs.answers import Asked, report
 from cogs.approval import Decide
 from cogs.door import Identity, is_spoken_to, message_place, read_message
 from cogs.menu import Menu

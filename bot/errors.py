@@ -21,6 +21,22 @@ Texts of errors never hold keys, addresses with passwords, or prompts.
 
 from __future__ import annotations
 
+import logging
+import secrets
+
+
+def new_reference() -> str:
+    """A short id that ties what a member sees to the log."""
+    return secrets.token_hex(3)
+
+
+def log_failure(log: logging.Logger, what: str, problem: BaseException) -> None:
+    """One record of a failure that goes no further: ours says itself what it is, any other is a surprise."""
+    if isinstance(problem, TroupeError):
+        log.warning("%s: %s", what, problem)
+    else:
+        log.error("%s (ref %s)", what, new_reference(), exc_info=problem)
+
 
 class TroupeError(Exception):
     """Base of all errors that Troupe raises on purpose."""

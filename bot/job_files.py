@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bot.engine.jobs import reference
-from bot.errors import TroupeError
+from bot.errors import TroupeError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +144,7 @@ async def _do(folder: JobFolder, job: Job, handler: Handler | None) -> Result:
     except TroupeError as problem:
         return Result(False, str(problem))
     except Exception as problem:  # the edge of a job: the one who asked must not wait for ever
-        number = reference()
+        number = new_reference()
         log.exception("A job failed: %s (ref %s)", job.kind, number)
         return Result(
             False, f"It failed ({type(problem).__name__}); the bot's log tells more (ref {number})."

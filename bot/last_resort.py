@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bot.engine.jobs import reference
+from bot.errors import new_reference
 
 _log = logging.getLogger(__name__)
 
@@ -52,4 +52,4 @@ def _of_a_finalizer(failed: sys.UnraisableHookArgs) -> None:
 
 
 def _record(what: str, problem: BaseException | None) -> None:
-    _log.error("%s (ref %s)", what, reference(), exc_info=problem)
+    _log.error("%s (ref %s)", what, new_reference(), exc_info=problem)

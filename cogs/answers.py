@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import secrets
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from bot.errors import StorageError, UserFacing
+from bot.errors import StorageError, UserFacing, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -131,11 +130,6 @@ async def report(interaction: Asked, error: BaseException) -> None:
         await say(interaction, text)
     except (discord.HTTPException, aiohttp.ClientError, OSError) as problem:
         log.info("%s: the answer did not arrive: %s", command, problem)
-
-
-def new_reference() -> str:
-    """A short id that ties what a member sees to the log."""
-    return secrets.token_hex(3)
 
 
 def _told(cause: BaseException) -> str | None:

@@ -11,8 +11,8 @@ from discord import app_commands
 
 from bot.core.names import fold
 from bot.core.types import Persona, Place, Scene
-from bot.errors import UserFacing
-from cogs.answers import Asked, new_reference, shorten
+from bot.errors import UserFacing, new_reference
+from cogs.answers import Asked, shorten
 from cogs.door import place_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import re
-import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +18,7 @@ from bot.adapters.webhook_failures import TRANSPORT, Busy, no_blind_repeat, our_
 from bot.adapters.webhook_shelf import CannotUseWebhooks, WebhookShelf
 from bot.core.events import MessagePosted
 from bot.core.types import OutboxRow, Persona, Place
-from bot.errors import DeliveryError
+from bot.errors import DeliveryError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -282,7 +281,7 @@ class DiscordMessenger:
         except Exception:
             # A picture is no reason to stay silent, and nobody may be waiting for it any more.
             log.exception(
-                "The picture of persona %s could not be brought (ref %s)", persona.id, secrets.token_hex(3)
+                "The picture of persona %s could not be brought (ref %s)", persona.id, new_reference()
             )
             return None
 

@@ -12,9 +12,8 @@ from typing import Any, Protocol, TypeVar
 from bot.core.events import MessagePosted
 from bot.core.stores import Changed, JournalOutcome, Recorded
 from bot.core.types import Place, Turn
-from bot.engine.jobs import reference
 from bot.engine.state import Address, PlaceState, ReplyRequest, RunningReply
-from bot.errors import StorageError
+from bot.errors import StorageError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +195,7 @@ class PlaceActor:
             elif isinstance(problem, StorageError):
                 log.warning("Place %s is read again: %s", self.place.id, problem)
             else:
-                number = reference()
+                number = new_reference()
                 log.exception("Place %s could not handle an event (ref %s)", self.place.id, number)
                 if isinstance(message, _Told) and message.event and not message.event.backfilled:
                     self._stumbled(self.place, number, reply_to=message.event.message_id)
@@ -258,7 +257,7 @@ class PlaceActor:
                 raise
         except Exception:
             # The edge of the reply's task: `answer` tells the member; this is what it could not handle.
-            number, ids = reference(), reply.request.answers[-1].message_ids
+            number, ids = new_reference(), reply.request.answers[-1].message_ids
             log.exception("A reply in place %s failed (ref %s)", self.place.id, number)
             if not reply.committed:
                 self._stumbled(self.place, number, reply_to=ids[-1] if ids else None)

@@ -26,7 +26,7 @@ from bot.engine.explaining import Explainer, Trace
 from bot.engine.gathering import Gathered, Gatherer
 from bot.engine.guarding import Guard, ReplyHeldBack
 from bot.engine.health import ModelHealth
-from bot.engine.jobs import beside, logged, reference
+from bot.engine.jobs import beside, logged
 from bot.engine.judging import ECHOED, EMPTY, REPEAT, Made, better, judge, livelier, voices_of
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
@@ -44,6 +44,7 @@ from bot.errors import (
     ModelMisconfigured,
     ModelRefused,
     StorageError,
+    new_reference,
 )
 
 log = logging.getLogger(__name__)
@@ -169,7 +170,7 @@ class Conversation:
         except ModelError as problem:
             await self._model_failed(reply, actor, problem)
         except Exception:
-            number = reference()
+            number = new_reference()
             log.exception("A reply in place %s failed (ref %s)", request.place.id, number)
             await self._instead(reply, actor, UNEXPECTED.format(reference=number))
         else:
@@ -187,7 +188,7 @@ class Conversation:
             log.warning("Why place %s got its reply is not kept: %s", request.place.id, problem)
 
     async def _model_failed(self, reply: RunningReply, actor: PlaceActor, problem: ModelError) -> None:
-        number = reference()
+        number = new_reference()
         log.warning("Place %s has no reply (ref %s): %s", reply.request.place.id, number, problem)
         self._health.failed(problem, number)
         text = _MISCONFIGURED if isinstance(problem, ModelMisconfigured) else _UNAVAILABLE

@@ -9,9 +9,8 @@ from typing import Final
 
 from bot.core.moderation import Checked, Moderation, blocked, read_words
 from bot.core.types import Place
-from bot.engine.jobs import reference
 from bot.engine.options import Options
-from bot.errors import ModerationUnavailable, TroupeError
+from bot.errors import ModerationUnavailable, TroupeError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +73,9 @@ class Guard:
         except Exception:
             # The messages that wait behind this one must not be lost over it.
             words = "Place %s: a text could not be checked (ref %s), it is %s"
-            log.exception(words, place.id, reference(), "refused" if self._closed(place) else "let through")
+            log.exception(
+                words, place.id, new_reference(), "refused" if self._closed(place) else "let through"
+            )
         return self._closed(place)
 
     def _closed(self, place: Place) -> bool:

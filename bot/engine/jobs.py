@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from bot.errors import StorageError, TroupeError
+from bot.errors import StorageError, log_failure, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -17,11 +16,6 @@ T = TypeVar("T")
 
 RESTART_SECONDS = 5.0
 """A service that failed starts again after so long."""
-
-
-def reference() -> str:
-    """A short id that a member sees and the log holds."""
-    return secrets.token_hex(3)
 
 
 @asynccontextmanager
@@ -111,7 +105,7 @@ class Jobs:
                 told, wait = str(problem), patience
             except Exception:
                 # The edge of a background loop: one bad step must not end the loop.
-                log.exception("%s failed (ref %s); trying again in %.0f s", name, reference(), patience)
+                log.exception("%s failed (ref %s); trying again in %.0f s", name, new_reference(), patience)
                 wait = patience
             await asyncio.sleep(wait)
 
@@ -140,16 +134,14 @@ async def logged(work: Coroutine[object, object, object], name: str) -> object:
         log.warning("%s failed: %s", name, problem)
         return None
     except Exception:
-        log.exception("%s failed (ref %s)", name, reference())
+        log.exception("%s failed (ref %s)", name, new_reference())
         return None
 
 
 def _log_failure(task: asyncio.Task[Any]) -> None:
     problem = None if task.cancelled() else task.exception()
-    if isinstance(problem, TroupeError):
-        log.warning("%s failed: %s", task.get_name(), problem)
-    elif problem is not None:
-        log.error("%s failed (ref %s)", task.get_name(), reference(), exc_info=problem)
+    if problem is not None:
+        log_failure(log, f"{task.get_name()} failed", problem)
 
 
 class Service:

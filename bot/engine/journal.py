@@ -11,10 +11,9 @@ from bot.core.reading import kind_of
 from bot.core.stores import JournalEntry, JournalOutcome, PostEntry, TurnStore
 from bot.core.types import LiveScene, TurnDraft, TurnKind
 from bot.engine.actor import Stumbled, in_silence
-from bot.engine.jobs import reference
 from bot.engine.live import LiveScenes
 from bot.engine.storage_trouble import StorageTrouble
-from bot.errors import StorageError
+from bot.errors import StorageError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +170,7 @@ class Journal:
             self._trouble.tell(event.place, reply_to=event.message_id)
 
     def _failed(self, what: str, entry: JournalEntry | Callable[[], None]) -> None:
-        number = reference()
+        number = new_reference()
         log.exception("%s (ref %s): %r", what, number, type(entry))
         place = self._live.place(entry.draft.place_id) if isinstance(entry, PostEntry) else None
         if isinstance(entry, PostEntry) and place is not None:

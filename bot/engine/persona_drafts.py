@@ -12,11 +12,10 @@ from bot.core.persona_drafts import SCHEMA, draft_prompt, read_draft
 from bot.core.spending import Payer
 from bot.core.templates import Prompts
 from bot.core.types import Persona, Place
-from bot.engine.jobs import reference
 from bot.engine.limits import OverLimit
 from bot.engine.paid_calls import Call, PaidCalls
 from bot.engine.slots import Priority
-from bot.errors import EmptyReply, ModelError, UserFacing
+from bot.errors import EmptyReply, ModelError, UserFacing, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +70,7 @@ class Drafts:
         except EmptyReply:
             return ""
         except ModelError as problem:
-            number = reference()
+            number = new_reference()
             log.warning("A draft in place %s failed (ref %s): %s", place.id, number, problem)
             raise UserFacing(
                 f"The language model cannot answer right now (reference `{number}`). {by_hand}"

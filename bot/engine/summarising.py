@@ -21,7 +21,7 @@ from bot.core.types import NOBODY, Persona, Place, Scene, Scratchpad, Turn
 from bot.core.vectors import Vector
 from bot.core.window import Roster, Speaker
 from bot.engine.due_notes import Due, DueNotes
-from bot.engine.jobs import Closing, reference
+from bot.engine.jobs import Closing
 from bot.engine.known_facts import KnownFacts, shown
 from bot.engine.limits import OverLimit
 from bot.engine.model_rooms import ModelRooms
@@ -31,7 +31,7 @@ from bot.engine.places import Places
 from bot.engine.reflecting import Reflector
 from bot.engine.slots import GiveWay, Priority
 from bot.engine.state import PlaceState
-from bot.errors import ContextOverflow, ModelError, StorageError
+from bot.errors import ContextOverflow, ModelError, StorageError, new_reference
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class Summariser:
             self._failed(due, "the database takes nothing")
             log.warning("Notes of scene %s wait: %s", due.scene_id, problem)
         except Exception:
-            number = reference()
+            number = new_reference()
             self._failed(due, f"writing notes failed, see the log (ref {number})")
             log.exception("Notes of scene %s could not be rewritten (ref %s)", due.scene_id, number)
         finally:

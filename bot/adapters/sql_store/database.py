@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.sql_store.faults import storage_errors
 from bot.adapters.sql_store.lane import Lane
-from bot.errors import StorageError, TroupeError
+from bot.errors import StorageError, log_failure
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class _Wish:
         """Tell whoever waits for it; maybe nobody does any more."""
         if self.result.done():
             if outcome.error is not None:
-                _log_lost(outcome.error)
+                log_failure(_log, "A write failed that nobody waits for any more", outcome.error)
             return
         if outcome.error is None:
             self.result.set_result(outcome.value)
@@ -166,15 +165,6 @@ class Database:
     def _check_open(self) -> None:
         if self._closed:
             raise StorageError("The database is closed.")
-
-
-def _log_lost(problem: Exception) -> None:
-    """Whoever would have told of it is gone."""
-    if isinstance(problem, TroupeError):
-        _log.warning("A write failed that nobody waits for any more: %s", problem)
-    else:
-        number = secrets.token_hex(3)
-        _log.error("A write failed that nobody waits for any more (ref %s)", number, exc_info=problem)
 
 
 # ---------------------------------------------------------------- in the thread of a connection
