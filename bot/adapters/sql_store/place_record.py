@@ -13,10 +13,9 @@ from sqlalchemy.engine import Connection
 
 from bot.adapters.sql_store.audiences import read_key
 from bot.adapters.sql_store.personas import persona_of
-from bot.adapters.sql_store.scene_rows import scene_of
+from bot.adapters.sql_store.scene_rows import aliases_of, scene_of
 from bot.adapters.sql_store.scratchpads import newest_scratchpad
 from bot.adapters.sql_store.tables import (
-    aliases,
     audiences,
     cast_members,
     line_sources,
@@ -27,9 +26,8 @@ from bot.adapters.sql_store.tables import (
     scratchpad_lines,
     turns,
 )
-from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, UNCOVERED, turn_of
+from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, UNCOVERED, speakers_of, turn_of
 from bot.core.stores import LONG_STORY, PlaceRecord
-from bot.core.types import Alias
 
 _SCENE: Final = sa.bindparam("scene_id", type_=scenes.c.id.type)
 _FIRST_BEYOND: Final = (
@@ -49,7 +47,6 @@ _CAST: Final = (
     .where(cast_members.c.scene_id == _SCENE)
     .order_by(cast_members.c.position)
 )
-_ALIASES: Final = sa.select(aliases).where(aliases.c.scene_id == _SCENE).order_by(aliases.c.name)
 _MOODS: Final = sa.select(moods.c.persona_id, moods.c.mood).where(moods.c.scene_id == _SCENE)
 _WITNESSES: Final = (
     sa.select(line_sources.c.turn_id, audiences.c.members)
@@ -62,12 +59,6 @@ _NEWEST: Final = (
     SELECT_TURNS.where(turns.c.scene_id == _SCENE, LIVING)
     .order_by(turns.c.id.desc())
     .limit(sa.bindparam("most"))
-)
-_SPEAKERS: Final = (
-    sa.select(turns.c.owner_id, turns.c.speaker)
-    .where(turns.c.scene_id == _SCENE, turns.c.persona_id.is_(None), LIVING)
-    .group_by(turns.c.owner_id, turns.c.speaker)
-    .order_by(sa.func.min(turns.c.id))
 )
 _OPEN: Final = sa.and_(
     turns.c.created_at > sa.bindparam("since", type_=turns.c.created_at.type),
@@ -92,9 +83,7 @@ def read_place(connection: Connection, place_id: int, *, most: int, since: datet
         return None
     scene = {"scene_id": row.id}
     cast = connection.execute(_CAST, scene).all()
-    named = connection.execute(_ALIASES, scene)
     felt = connection.execute(_MOODS, scene)
-    speakers = connection.execute(_SPEAKERS, scene)
     newest = connection.execute(_NEWEST, {**scene, "most": most}).all()
     unanswered = connection.execute(_UNANSWERED, {**scene, "since": since})
     scratchpad = newest_scratchpad(connection, row.id)
@@ -102,11 +91,11 @@ def read_place(connection: Connection, place_id: int, *, most: int, since: datet
     return PlaceRecord(
         scene=scene_of(row, tuple(one.id for one in cast)),
         personas=tuple(persona_of(one) for one in cast),
-        aliases=tuple(Alias(**one._mapping) for one in named),
+        aliases=tuple(aliases_of(connection, row.id)),
         scratchpad=scratchpad,
         witnesses={turn_id: frozenset(read_key(members)) for turn_id, members in witnesses},
         moods={one.persona_id: one.mood for one in felt},
-        speakers=tuple((owner_id, name) for owner_id, name in speakers),
+        speakers=tuple(speakers_of(connection, row.id)),
         newest=tuple(turn_of(one) for one in reversed(newest)),
         unanswered=tuple(turn_of(one) for one in unanswered),
         uncovered=row.uncovered,

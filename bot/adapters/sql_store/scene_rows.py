@@ -15,6 +15,8 @@ from bot.errors import StorageError
 
 Condition = sa.ColumnElement[bool]
 _COLUMNS = tuple(scenes.c.keys())
+_ALIASES = sa.select(aliases).join_from(aliases, scenes).order_by(aliases.c.name)
+_ALIASES_OF = _ALIASES.where(aliases.c.scene_id == sa.bindparam("scene_id"))
 
 
 def select_scenes(connection: Connection, which: Condition) -> list[Scene]:
@@ -45,20 +47,17 @@ def scene_by_id(connection: Connection, scene_id: int) -> Scene:
     return found[0]
 
 
-def select_aliases(connection: Connection, which: Condition) -> list[Alias]:
-    """Aliases, by name."""
-    found = connection.execute(
-        sa.select(aliases).join_from(aliases, scenes).where(which).order_by(aliases.c.name)
-    )
-    return [Alias(**row._mapping) for row in found]
+def aliases_of(connection: Connection, scene_id: int) -> list[Alias]:
+    """Those of a scene, by name."""
+    return [Alias(**row._mapping) for row in connection.execute(_ALIASES_OF, {"scene_id": scene_id})]
 
 
 def select_live(connection: Connection) -> list[tuple[Place, LiveScene]]:
     """Every place with an active scene."""
     active = select_scenes(connection, scenes.c.active)
     named: dict[int, dict[int, Alias]] = {}
-    for alias in select_aliases(connection, scenes.c.active):
-        named.setdefault(alias.scene_id, {})[alias.owner_id] = alias
+    for row in connection.execute(_ALIASES.where(scenes.c.active)):
+        named.setdefault(row.scene_id, {})[row.owner_id] = Alias(**row._mapping)
     rows = connection.execute(sa.select(places).join_from(places, scenes).where(scenes.c.active))
     where = {row.id: Place(row.id, row.guild_id, row.name, row.parent_id) for row in rows}
     return [(where[scene.place_id], LiveScene(scene, named.get(scene.id, {}))) for scene in active]

@@ -166,9 +166,7 @@ class SqlScenes:
 
     async def aliases(self, scene_id: int) -> list[Alias]:
         """Of this scene, by name."""
-        return await self._database.read(
-            lambda connection: scene_rows.select_aliases(connection, aliases.c.scene_id == scene_id)
-        )
+        return await self._database.read(lambda connection: scene_rows.aliases_of(connection, scene_id))
 
     async def set_alias(self, alias: Alias) -> None:
         """Replaces the alias that the member had in this scene."""

@@ -29,6 +29,12 @@ UNCOVERED = sa.and_(
     ~turns.c.unremembered,
 )
 """What waits to be read for the notes."""
+_SPEAKERS = (
+    sa.select(turns.c.owner_id, turns.c.speaker)
+    .where(turns.c.scene_id == sa.bindparam("scene_id"), turns.c.persona_id.is_(None), LIVING)
+    .group_by(turns.c.owner_id, turns.c.speaker)
+    .order_by(sa.func.min(turns.c.id))
+)
 _DRAFT_FIELDS = tuple(each.name for each in fields(TurnDraft))
 
 
@@ -69,6 +75,12 @@ def turns_by_ids(
         rows = connection.execute(chosen.where(turns.c.id.in_(some)).order_by(turns.c.id))
         found.extend(turn_of(row) for row in rows)
     return found
+
+
+def speakers_of(connection: Connection, scene_id: int) -> list[tuple[int, str]]:
+    """(owner id, name) of the members who spoke in a scene, in the order they first did."""
+    found = connection.execute(_SPEAKERS, {"scene_id": scene_id})
+    return [(owner_id, name) for owner_id, name in found]
 
 
 def insert_turns(connection: Connection, drafts: Sequence[TurnDraft]) -> list[Turn]:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from bot.adapters.sql_store import journal, outbox
 from bot.adapters.sql_store.database import Database
 from bot.adapters.sql_store.tables import turn_messages, turns
-from bot.adapters.sql_store.turn_rows import LIVING, SELECT_TURNS, UNCOVERED, turn_of, turns_by_ids
+from bot.adapters.sql_store.turn_rows import SELECT_TURNS, UNCOVERED, speakers_of, turn_of, turns_by_ids
 from bot.core.stores import JournalEntry, JournalOutcome
 from bot.core.types import OutboxRow, Turn, TurnDraft
 
@@ -96,17 +96,7 @@ class SqlTurns:
 
     async def speakers(self, scene_id: int) -> list[tuple[int, str]]:
         """See the port."""
-        which = (
-            sa.select(turns.c.owner_id, turns.c.speaker)
-            .where(turns.c.scene_id == scene_id, turns.c.persona_id.is_(None), LIVING)
-            .group_by(turns.c.owner_id, turns.c.speaker)
-            .order_by(sa.func.min(turns.c.id))
-        )
-
-        def work(connection: Connection) -> list[tuple[int, str]]:
-            return [(owner_id, speaker) for owner_id, speaker in connection.execute(which)]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: speakers_of(connection, scene_id))
 
     async def by_message(self, message_id: int) -> Turn | None:
         """The turn that this Discord message belongs to; its text is empty when it was deleted."""
