@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from bot.core.chat import Completion, Usage
+from bot.core.scripts import whole_characters
 from bot.core.thoughts import ThoughtFilter
 
 _CUT = frozenset({"length", "max_tokens", "model_length", "error"})
@@ -124,7 +125,7 @@ class Answer:
         if not text:
             return ""
         self.begun = True
-        text, self._half = _whole_characters(self._half + text)
+        text, self._half = _without_half(self._half + text)
         return self._thoughts.feed(text)
 
     def _take_usage(self, usage: object) -> None:
@@ -145,13 +146,10 @@ def error_in(answer: object) -> object:
     return answer.get("error") or whole
 
 
-def _whole_characters(text: str) -> tuple[str, str]:
-    """Return the text with its characters of two halves (UTF-16) put together, and the half at its end."""
-    if text.isascii():
-        return text, ""
+def _without_half(text: str) -> tuple[str, str]:
+    """Return the text with its characters put together, and the half of one at its end."""
     half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
-    whole = text[: len(text) - len(half)]
-    return whole.encode("utf-16", "surrogatepass").decode("utf-16", "ignore"), half
+    return whole_characters(text[: len(text) - len(half)]), half
 
 
 def is_whole_json(text: str) -> bool:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from bot.core.scripts import whole_characters
+
 LONGEST: Final = 100_000
 DEEPEST: Final = 24
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
@@ -51,10 +53,10 @@ def _read_at(text: str, at: int) -> tuple[Any, int]:
 def _storable(value: Any, depth: int = 0) -> Any:
     """Copy JSON without what no database can hold: escapes of half characters, NUL; too deep is None."""
     if isinstance(value, str):
-        return _whole_characters(value)
+        return _storable_text(value)
     if isinstance(value, dict):
         return {
-            _whole_characters(key): None if depth > DEEPEST else _storable(item, depth + 1)
+            _storable_text(key): None if depth > DEEPEST else _storable(item, depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list):
@@ -62,10 +64,8 @@ def _storable(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _whole_characters(text: str) -> str:
-    if text.isascii():
-        return text.replace("\0", "")
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore").replace("\0", "")
+def _storable_text(text: str) -> str:
+    return whole_characters(text).replace("\0", "")
 
 
 def _unescaped(found: re.Match[str]) -> str:

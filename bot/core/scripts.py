@@ -1,4 +1,4 @@
-"""Tells which writing system a text is mostly in."""
+"""Tells which writing system a text is mostly in, and puts its characters together."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ _WEIGHTS: Final = {"HAN": 3, "KANA": 2, "HANGUL": 2}
 """So many letters of an alphabet say as much as one of these."""
 _MOST: Final = 4000
 _SHARE: Final = 0.6
+
+
+def whole_characters(text: str) -> str:
+    """The text with its characters of two halves (UTF-16 surrogates) put together; a half alone goes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
 
 
 def main_script(text: str) -> str | None:
