@@ -139,6 +139,11 @@ class Turn(TurnDraft):
     covered_by: int | None = None
     """The scratchpad revision whose model call read it; None while it waits to be summarised."""
 
+    @property
+    def last_message(self) -> int | None:
+        """The Discord message that an answer to it answers; None before it has one."""
+        return self.message_ids[-1] if self.message_ids else None
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

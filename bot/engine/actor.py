@@ -257,7 +257,7 @@ class PlaceActor:
                 raise
         except Exception:
             # The edge of the reply's task: `answer` tells the member; this is what it could not handle.
-            number, ids = new_reference(), reply.request.answers[-1].message_ids
+            number = new_reference()
             log.exception("A reply in place %s failed (ref %s)", self.place.id, number)
             if not reply.committed:
-                self._stumbled(self.place, number, reply_to=ids[-1] if ids else None)
+                self._stumbled(self.place, number, reply_to=reply.request.answered_message)

@@ -145,7 +145,7 @@ class Conversation:
             await self._answer(reply, actor)
         except StorageError as problem:
             self._trouble.failed(problem)
-            place, answered = reply.request.place, _message(reply.request)
+            place, answered = reply.request.place, reply.request.answered_message
             if await actor.do(lambda state: self._conduct.postponed(state, reply, HOLD_SECONDS)):
                 self._trouble.tell(place, reply_to=answered)
 
@@ -208,7 +208,7 @@ class Conversation:
     ) -> None:
         request = reply.request
         if await actor.do(lambda state: self._conduct.failed(state, reply, hold)):
-            self._notices.hint(request.place, text, reply_to=_message(request), quiet=quiet)
+            self._notices.hint(request.place, text, reply_to=request.answered_message, quiet=quiet)
 
     async def _with_typing(self, reply: RunningReply, trace: Trace) -> Spoken:
         name = f"typing in {reply.request.place.id}"
@@ -337,9 +337,3 @@ class Conversation:
             return watcher.feed(piece)
 
         return on_text
-
-
-def _message(request: ReplyRequest) -> int | None:
-    """The message that a reply answers: the last one of those who waited for it."""
-    ids = request.answers[-1].message_ids
-    return ids[-1] if ids else None

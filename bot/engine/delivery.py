@@ -126,7 +126,7 @@ class Delivery:
     async def _send_rows(
         self, place: Place, persona: Persona, rows: Sequence[OutboxRow], answers: Sequence[Turn]
     ) -> None:
-        reply_to = _message(answers)
+        reply_to = answers[-1].last_message if answers else None
         for position, row in enumerate(rows):
             sent = await self._send_one(place, persona, row, None if row.part else reply_to)
             if sent is _Sent.UNKNOWN:
@@ -278,12 +278,6 @@ class Delivery:
 
     async def _taken(self, place: Place, persona: Persona, row: OutboxRow) -> bool:
         return await self._send_one(place, persona, row) in {_Sent.YES, _Sent.UNKNOWN}
-
-
-def _message(answers: Sequence[Turn]) -> int | None:
-    """The message that is answered: the last one of those who waited for it."""
-    ids = answers[-1].message_ids if answers else ()
-    return ids[-1] if ids else None
 
 
 async def _awaited(speak: Awaitable[int]) -> int:

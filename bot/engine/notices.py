@@ -87,17 +87,17 @@ class Notices:
 
     def unanswerable(self, place: Place, reason: Reason, turn: Turn) -> None:
         """Say why nobody answers a turn that asked for an answer."""
-        self.hint(place, _HINTS[reason], reply_to=_message(turn))
+        self.hint(place, _HINTS[reason], reply_to=turn.last_message)
 
     def cooldown(self, place: Place, turn: Turn, seconds: float) -> None:
         """Tell a member, once, to wait a little."""
         text = f"One message at a time, please: the next answer comes {seconds:g} s after the last."
-        self.plain(place, text, reply_to=_message(turn))
+        self.plain(place, text, reply_to=turn.last_message)
 
     def too_often(self, place: Place, turn: Turn, rate: int) -> None:
         """Tell a member, once, that this is more than is answered."""
         text = f"I answer a member at most {rate} times a minute. What you say is still recorded."
-        self.plain(place, text, reply_to=_message(turn))
+        self.plain(place, text, reply_to=turn.last_message)
 
     async def _send(self, place: Place, text: str, reply_to: int | None) -> None:
         """A notice to a message goes out once, however often it is sent (see Messenger.notice)."""
@@ -127,7 +127,3 @@ class Notices:
         """Let the last ones go out."""
         self._closing.set()
         await self._jobs.close(grace)
-
-
-def _message(turn: Turn) -> int | None:
-    return turn.message_ids[-1] if turn.message_ids else None

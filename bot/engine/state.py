@@ -62,6 +62,11 @@ class ReplyRequest:
     """Whether the cheaper model answers, where there is one."""
 
     @property
+    def answered_message(self) -> int | None:
+        """The last message of those who waited for it."""
+        return self.answers[-1].last_message
+
+    @property
     def history(self) -> tuple[Turn, ...]:
         """The window without the turns to answer."""
         answering = {turn.id for turn in self.answers}

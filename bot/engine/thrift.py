@@ -82,9 +82,8 @@ class Thrift:
         if not await self._store.is_first(mark):
             return
         text = tired(limit, name=persona.name, own_line=str(request.options["tired_line"]), day=day)
-        answered = request.answers[-1].message_ids
         try:
-            await self._delivery.aside(place, persona, text, reply_to=answered[-1] if answered else None)
+            await self._delivery.aside(place, persona, text, reply_to=request.answered_message)
         except DeliveryError as problem:
             log.warning("Place %s is not told that %s is used up: %s", place.id, key_of(limit), problem)
 
