@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_WITHIN = timedelta(minutes=10)
 LOADS_AT_ONCE = 4
-"""Places that wake at the same time are read one after the other: what is written must not wait for all."""
+"""So many waking places are read at the same time: what is written must not wait for all of them."""
 COOLING_REPLIES = 4
 """A recalled memory counts as nagging for so many replies."""
 
