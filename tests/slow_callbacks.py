@@ -141,6 +141,15 @@ class Watch:
                     one.seen[place] += 1
 
 
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    """A watch that runs."""
+    made = Watch()
+    made.start()
+    yield made
+    made.stop()
+
+
 class Plugin:
     """Fails tests and tells of suspects."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
+from tests.slow_callbacks import ROOT, SLOW_S, Watch, watch
 
-from tests.slow_callbacks import ROOT, SLOW_S, Watch
+__all__ = ["watch"]
 
 SPIN = """
 def spin(seconds):
@@ -27,15 +27,6 @@ def code_in(path: str) -> dict[str, Any]:
     made: dict[str, Any] = {"time": time}
     exec(compile(SPIN, str(ROOT / path), "exec"), made)
     return made
-
-
-@pytest.fixture
-def watch() -> Iterator[Watch]:
-    """A watch that runs."""
-    watch = Watch()
-    watch.start()
-    yield watch
-    watch.stop()
 
 
 async def called(work: Callable[[float], None], seconds: float) -> None:

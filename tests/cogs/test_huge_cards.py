@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.card_parts import v3
 from tests.cogs.played import open_played
 from tests.discord_server import DiscordServer
-from tests.slow_callbacks import SLOW_S, Watch
+from tests.slow_callbacks import SLOW_S, Watch, watch
+
+__all__ = ["watch"]
 
 ENTRIES = 3000
 MOST_BYTES = 10 * 1024 * 1024
-
-
-@pytest.fixture
-def watch() -> Iterator[Watch]:
-    watch = Watch()
-    watch.start()
-    yield watch
-    watch.stop()
 
 
 def huge() -> bytes:
